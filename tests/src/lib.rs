@@ -1,0 +1,1 @@
+//! blklab lab-tests

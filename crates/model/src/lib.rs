@@ -1,1 +1,31 @@
-//! blklab model
+//! The words of the lab as types, and every decision about them as a pure function.
+//!
+//! Nothing in here waits, reads a file, asks the clock or rolls dice: time and seeds are arguments. What crosses HTTP builds on
+//! these types (`blklab-wire`), the coordinator stores them, the agent carries them out.
+//!
+//! | question | module |
+//! |---|---|
+//! | what does an experiment file mean? | [`experiment`] |
+//! | what does a workload file mean? | [`workload`] |
+//! | which cells does a matrix have, and which are impossible? | [`matrix`] |
+//! | in which order are trials run? | [`plan`] |
+//! | what may happen next to a host, disk, job, trial, experiment? | [`host`], [`disk`], [`job`], [`trial`], [`experiment::state`] |
+//! | what does a reader see at the end? | [`report`] |
+
+pub mod disk;
+pub mod experiment;
+pub mod filesystem;
+pub mod host;
+pub mod id;
+pub mod job;
+pub mod kernel;
+pub mod matrix;
+pub mod outcome;
+pub mod plan;
+pub mod record;
+pub mod scheduler;
+pub mod source;
+pub mod time;
+pub mod transition;
+pub mod trial;
+pub mod workload;

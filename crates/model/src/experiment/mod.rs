@@ -1,0 +1,68 @@
+//! Experiments: a question, a matrix, a number of rounds. [`file`] reads the TOML form, [`state`] is their life.
+
+pub mod axis;
+pub mod file;
+pub mod state;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::filesystem::Filesystem;
+use crate::id::{DiskClass, WorkloadName};
+use crate::kernel::Kernel;
+use crate::scheduler::{QueueTunables, Scheduler};
+use axis::Axis;
+
+/// An experiment as its file describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Short name; many experiments may share it.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// What a reader wants to know.
+    pub question: String,
+    /// Where the question comes from.
+    pub source: String,
+    /// The axis whose values are compared inside a cell.
+    pub compare: Axis,
+    /// The value that the others are compared with.
+    pub baseline: String,
+    /// Passes over all arms of each cell.
+    pub rounds: u32,
+    /// Of all random choices; none lets the coordinator draw one, which it records.
+    pub seed: Option<u64>,
+    /// So many cells are run again with the baseline under two labels.
+    pub aa_cells: u32,
+    /// The axes.
+    pub matrix: Matrix,
+    /// Fixed workload parameters.
+    pub parameters: Parameters,
+    /// The same for disks of one class: a slow disk gets less to do.
+    pub parameters_by_disk_class: BTreeMap<DiskClass, Parameters>,
+    /// Two-sided level of a single look (statistics.md 1.5).
+    pub alpha: f64,
+}
+
+/// Workload parameters by name.
+pub type Parameters = BTreeMap<String, String>;
+
+/// The axes of an experiment. Each holds at least one value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Matrix {
+    /// Kernels.
+    pub kernels: Vec<Kernel>,
+    /// Schedulers with their tunables.
+    pub schedulers: Vec<Scheduler>,
+    /// Tunables of the queue.
+    pub tunables: Vec<QueueTunables>,
+    /// File systems, or the raw disk.
+    pub filesystems: Vec<Filesystem>,
+    /// Classes of disks.
+    pub disk_classes: Vec<DiskClass>,
+    /// Workloads.
+    pub workloads: Vec<WorkloadName>,
+    /// Workload parameters that are swept.
+    pub parameters: BTreeMap<String, Vec<String>>,
+}

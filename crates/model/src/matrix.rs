@@ -1,0 +1,436 @@
+//! From axes and hosts to cells. What cannot be run is listed with its reason, never dropped in silence.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::disk::{Disk, DiskHealth};
+use crate::experiment::axis::Axis;
+use crate::experiment::{Experiment, Parameters};
+use crate::filesystem::{Filesystem, Format};
+use crate::host::{Host, HostHealth};
+use crate::id::{DiskClass, DiskId, HostName, WorkloadName};
+use crate::kernel::Kernel;
+use crate::scheduler::{QueueTunables, Scheduler};
+use crate::workload::{Target, Workload};
+
+/// Cells of one experiment: a page still shows that many, and a typing error does not fill the queue for a year.
+pub const MAX_CELLS: usize = 20_000;
+
+/// One value of each axis that an arm may differ in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Kernel.
+    pub kernel: Kernel,
+    /// Scheduler with its tunables.
+    pub scheduler: Scheduler,
+    /// Tunables of the queue.
+    pub tunables: QueueTunables,
+    /// File system or raw.
+    pub filesystem: Filesystem,
+    /// Every parameter that the experiment sets for the workload.
+    pub parameters: Parameters,
+}
+
+/// An arm of a cell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Value on the compared axis.
+    pub label: String,
+    /// What is set.
+    pub setting: Setting,
+}
+
+/// What a cell is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CellKind {
+    /// Candidates against the baseline.
+    Compare,
+    /// The baseline against itself: any change here is a false alarm.
+    Aa,
+}
+
+/// One point of the matrix without the compared axis, on one disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// From 0, in the order of the expansion.
+    pub number: u32,
+    /// What it is for.
+    pub kind: CellKind,
+    /// Its workload.
+    pub workload: WorkloadName,
+    /// Its class of disks.
+    pub disk_class: DiskClass,
+    /// The host that measures all arms.
+    pub host: HostName,
+    /// The disk that measures all arms.
+    pub disk: DiskId,
+    /// Axes with more than one value, but for the compared one: what tells this cell from others.
+    pub labels: BTreeMap<String, String>,
+    /// At least two; the first is the baseline.
+    pub arms: Vec<Arm>,
+}
+
+/// A cell, or one arm of it, that cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Impossible {
+    /// `rt-be-readers, sata-hdd, ext4`, with the arm where only that is meant.
+    pub what: String,
+    /// Why, and what would cure it.
+    pub reason: String,
+}
+
+/// What a matrix comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Expansion {
+    /// To be measured.
+    pub cells: Vec<Cell>,
+    /// Not to be measured.
+    pub impossible: Vec<Impossible>,
+}
+
+/// A matrix that cannot be expanded at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MatrixError {
+    /// A workload that nobody gave.
+    #[error("unknown workload `{name}`; {help}")]
+    UnknownWorkload {
+        /// Its name.
+        name: WorkloadName,
+        /// Which there are.
+        help: String,
+    },
+    /// A parameter that no workload of the matrix has.
+    #[error("no workload of the matrix has a parameter `{name}`; {help}")]
+    UnknownParameter {
+        /// Its name.
+        name: String,
+        /// Which there are.
+        help: String,
+    },
+    /// A value that a workload cannot use.
+    #[error("workload `{workload}` with {parameters}: {reason}")]
+    BadParameter {
+        /// The workload.
+        workload: WorkloadName,
+        /// The values.
+        parameters: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// More than [`MAX_CELLS`].
+    #[error("the matrix has {0} cells, more than {MAX_CELLS}; split it")]
+    TooLarge(usize),
+}
+
+/// Expands `experiment` over the disks that `hosts` offer. The seed breaks ties between equally loaded disks.
+pub fn expand(
+    experiment: &Experiment,
+    workloads: &BTreeMap<WorkloadName, Workload>,
+    hosts: &[Host],
+    seed: u64,
+) -> Result<Expansion, MatrixError> {
+    let mut expander = Expander::new(experiment, workloads, hosts, seed)?;
+    let points = expander.points()?;
+    let mut expansion = Expansion::default();
+    for point in points {
+        expander.place(point, &mut expansion);
+    }
+    expander.add_aa_cells(&mut expansion);
+    for (number, cell) in expansion.cells.iter_mut().enumerate() {
+        cell.number = u32::try_from(number).expect("fewer cells than MAX_CELLS");
+    }
+    Ok(expansion)
+}
+
+/// A cell before it has a disk.
+struct Point<'a> {
+    workload: &'a Workload,
+    disk_class: &'a DiskClass,
+    labels: BTreeMap<String, String>,
+    arms: Vec<Arm>,
+}
+
+struct Expander<'a> {
+    experiment: &'a Experiment,
+    workloads: &'a BTreeMap<WorkloadName, Workload>,
+    disks: Vec<(&'a Host, &'a Disk)>,
+    load: HashMap<(HostName, DiskId), usize>,
+    rng: ChaCha8Rng,
+}
+
+impl<'a> Expander<'a> {
+    fn new(
+        experiment: &'a Experiment,
+        workloads: &'a BTreeMap<WorkloadName, Workload>,
+        hosts: &'a [Host],
+        seed: u64,
+    ) -> Result<Self, MatrixError> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut disks: Vec<_> = hosts.iter().flat_map(|host| host.disks.iter().map(move |disk| (host, disk))).collect();
+        disks.shuffle(&mut rng);
+        let expander = Expander { experiment, workloads, disks, load: HashMap::new(), rng };
+        expander.check_names()?;
+        Ok(expander)
+    }
+
+    fn check_names(&self) -> Result<(), MatrixError> {
+        let mut known = std::collections::BTreeSet::new();
+        for name in &self.experiment.matrix.workloads {
+            let workload = self.workloads.get(name).ok_or_else(|| MatrixError::UnknownWorkload {
+                name: name.clone(),
+                help: crate::source::suggest(name.as_str(), self.workloads.keys().map(WorkloadName::as_str)),
+            })?;
+            known.extend(workload.parameters.keys().map(String::as_str));
+        }
+        let fixed = self.experiment.parameters_by_disk_class.values().chain([&self.experiment.parameters]).flat_map(|p| p.keys());
+        match fixed.chain(self.experiment.matrix.parameters.keys()).find(|name| !known.contains(name.as_str())) {
+            Some(name) => {
+                Err(MatrixError::UnknownParameter { name: name.clone(), help: crate::source::suggest(name, known.iter().copied()) })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The cross product. Axes that do not vary are left out of the labels, and a swept parameter that a workload does not have
+    /// is left out for it, so that no cell is measured twice.
+    fn points(&self) -> Result<Vec<Point<'a>>, MatrixError> {
+        let matrix = &self.experiment.matrix;
+        let mut points = Vec::new();
+        for name in &matrix.workloads {
+            let workload = &self.workloads[name];
+            let swept: Vec<_> = matrix.parameters.iter().filter(|(name, _)| workload.parameters.contains_key(*name)).collect();
+            for disk_class in &matrix.disk_classes {
+                for settings in self.settings(workload, disk_class, &swept)? {
+                    points.push(settings);
+                    if points.len() > MAX_CELLS {
+                        return Err(MatrixError::TooLarge(points.len()));
+                    }
+                }
+            }
+        }
+        Ok(points)
+    }
+
+    fn settings(
+        &self,
+        workload: &'a Workload,
+        disk_class: &'a DiskClass,
+        swept: &[(&String, &Vec<String>)],
+    ) -> Result<Vec<Point<'a>>, MatrixError> {
+        let matrix = &self.experiment.matrix;
+        let mut fixed = self.experiment.parameters.clone();
+        fixed.extend(self.experiment.parameters_by_disk_class.get(disk_class).cloned().unwrap_or_default());
+        fixed.retain(|name, _| workload.parameters.contains_key(name));
+        let mut points: Vec<Point<'a>> = Vec::new();
+        for kernel in &matrix.kernels {
+            for scheduler in &matrix.schedulers {
+                for tunables in &matrix.tunables {
+                    for filesystem in &matrix.filesystems {
+                        for parameters in product(swept, &fixed) {
+                            let setting = Setting {
+                                kernel: kernel.clone(),
+                                scheduler: scheduler.clone(),
+                                tunables: tunables.clone(),
+                                filesystem: filesystem.clone(),
+                                parameters,
+                            };
+                            check_parameters(workload, &setting.parameters)?;
+                            self.add_arm(&mut points, workload, disk_class, swept, setting);
+                        }
+                    }
+                }
+            }
+        }
+        for point in &mut points {
+            // The baseline comes first; the others keep the order of the file.
+            point.arms.sort_by_key(|arm| arm.label != self.experiment.baseline);
+        }
+        Ok(points)
+    }
+
+    fn add_arm(
+        &self,
+        points: &mut Vec<Point<'a>>,
+        workload: &'a Workload,
+        disk_class: &'a DiskClass,
+        swept: &[(&String, &Vec<String>)],
+        setting: Setting,
+    ) {
+        let matrix = &self.experiment.matrix;
+        let mut axes = vec![
+            (Axis::Kernel, setting.kernel.label().to_owned()),
+            (Axis::Scheduler, setting.scheduler.label.clone()),
+            (Axis::Tunables, setting.tunables.label.clone()),
+            (Axis::Filesystem, setting.filesystem.label.clone()),
+        ];
+        axes.extend(swept.iter().map(|(name, _)| (Axis::Parameter((*name).clone()), setting.parameters[*name].clone())));
+        let mut label = String::new();
+        let mut labels = BTreeMap::new();
+        for (axis, value) in axes {
+            if axis == self.experiment.compare {
+                label = value;
+            } else if matrix.labels(&axis).len() > 1 {
+                labels.insert(axis.to_string(), value);
+            }
+        }
+        let arm = Arm { label, setting };
+        match points.iter_mut().find(|point| point.labels == labels) {
+            Some(point) => point.arms.push(arm),
+            None => points.push(Point { workload, disk_class, labels, arms: vec![arm] }),
+        }
+    }
+
+    /// Gives a point the least loaded disk that can run it.
+    fn place(&mut self, mut point: Point<'a>, expansion: &mut Expansion) {
+        let what = point.name();
+        let candidates: Vec<_> = self.disks.iter().filter(|(_, disk)| disk.class == *point.disk_class).copied().collect();
+        if candidates.is_empty() {
+            let mut classes: Vec<&str> = self.disks.iter().map(|(_, disk)| disk.class.as_str()).collect();
+            classes.sort_unstable();
+            classes.dedup();
+            let reason = format!(
+                "no host offers a disk of class `{}`; {}",
+                point.disk_class,
+                crate::source::suggest(point.disk_class.as_str(), classes)
+            );
+            expansion.impossible.push(Impossible { what, reason });
+            return;
+        }
+        let mut best: Option<(usize, &Host, &Disk)> = None;
+        let mut refusals = Vec::new();
+        for (host, disk) in candidates {
+            match refusal(&point, host, disk) {
+                Some(reason) => refusals.push(format!("{}/{}: {reason}", host.name, disk.id)),
+                None => {
+                    let load = self.load.get(&(host.name.clone(), disk.id.clone())).copied().unwrap_or(0);
+                    if best.is_none_or(|(least, _, _)| load < least) {
+                        best = Some((load, host, disk));
+                    }
+                }
+            }
+        }
+        let Some((load, host, disk)) = best else {
+            expansion.impossible.push(Impossible { what, reason: refusals.join("; ") });
+            return;
+        };
+        point.drop_impossible_arms(host, disk, &self.experiment.baseline, expansion);
+        let alone = point.arms.len() < 2 && self.experiment.aa_cells == 0;
+        if point.arms.is_empty() || alone || point.arms[0].label != self.experiment.baseline {
+            let reason = format!("too few arms are left to compare with the baseline `{}`", self.experiment.baseline);
+            expansion.impossible.push(Impossible { what, reason });
+            return;
+        }
+        self.load.insert((host.name.clone(), disk.id.clone()), load + point.arms.len());
+        expansion.cells.push(point.into_cell(host, disk));
+    }
+
+    /// Copies some cells with the baseline in both arms. Cells with a single arm were only there to be copied.
+    fn add_aa_cells(&mut self, expansion: &mut Expansion) {
+        let mut order: Vec<usize> = (0..expansion.cells.len()).collect();
+        order.shuffle(&mut self.rng);
+        let wanted = usize::try_from(self.experiment.aa_cells).unwrap_or(usize::MAX);
+        let mut copies: Vec<Cell> = Vec::new();
+        for &index in order.iter().take(wanted) {
+            let cell = &expansion.cells[index];
+            let twin = |suffix: &str| Arm { label: format!("{} ({suffix})", cell.arms[0].label), setting: cell.arms[0].setting.clone() };
+            copies.push(Cell { kind: CellKind::Aa, arms: vec![twin("A"), twin("B")], ..cell.clone() });
+        }
+        expansion.cells.retain(|cell| cell.arms.len() > 1);
+        expansion.cells.extend(copies);
+    }
+}
+
+impl Point<'_> {
+    fn name(&self) -> String {
+        let mut words = vec![self.workload.name.to_string(), self.disk_class.to_string()];
+        words.extend(self.labels.values().cloned());
+        words.join(", ")
+    }
+
+    fn drop_impossible_arms(&mut self, host: &Host, disk: &Disk, baseline: &str, expansion: &mut Expansion) {
+        let name = self.name();
+        self.arms.retain(|arm| match arm_refusal(arm, self.workload, host, disk) {
+            None => true,
+            Some(reason) => {
+                let role = if arm.label == baseline { " (baseline)" } else { "" };
+                expansion.impossible.push(Impossible { what: format!("{name}: {}{role}", arm.label), reason });
+                false
+            }
+        });
+    }
+
+    fn into_cell(self, host: &Host, disk: &Disk) -> Cell {
+        Cell {
+            number: 0,
+            kind: CellKind::Compare,
+            workload: self.workload.name.clone(),
+            disk_class: self.disk_class.clone(),
+            host: host.name.clone(),
+            disk: disk.id.clone(),
+            labels: self.labels,
+            arms: self.arms,
+        }
+    }
+}
+
+/// Why no arm of a point can run on a disk.
+fn refusal(point: &Point<'_>, host: &Host, disk: &Disk) -> Option<String> {
+    match &host.health {
+        HostHealth::Healthy => {}
+        HostHealth::Dirty { reason } => return Some(format!("the host is dirty: {reason}")),
+        HostHealth::Quarantined { reason } => return Some(format!("the host is quarantined: {reason}")),
+    }
+    match &disk.health {
+        DiskHealth::Usable => {}
+        DiskHealth::Refused { reason } => return Some(format!("its agent refuses the disk: {reason}")),
+        DiskHealth::Missing => return Some("the disk is missing".to_owned()),
+        DiskHealth::Quarantined { reason } => return Some(format!("the disk is quarantined: {reason}")),
+    }
+    let reasons: Vec<String> = point.arms.iter().filter_map(|arm| arm_refusal(arm, point.workload, host, disk)).collect();
+    (reasons.len() == point.arms.len()).then(|| reasons[0].clone())
+}
+
+/// Why one arm cannot run on a disk.
+fn arm_refusal(arm: &Arm, workload: &Workload, host: &Host, disk: &Disk) -> Option<String> {
+    let scheduler = &arm.setting.scheduler.name;
+    if !disk.facts.schedulers.contains(scheduler) {
+        return Some(format!("the disk offers no scheduler `{scheduler}` (it has {})", disk.facts.schedulers.join(", ")));
+    }
+    match (&workload.needs.target, &arm.setting.filesystem.format) {
+        (Target::Mounted, Format::Raw) => return Some("the workload needs a file system; the cell has a raw disk".to_owned()),
+        (Target::Raw, Format::Made { .. }) => return Some("the workload needs the raw disk; add `raw` to matrix.filesystem".to_owned()),
+        (Target::Mounted, Format::Made { .. }) | (Target::Raw, Format::Raw) => {}
+    }
+    let mkfs = arm.setting.filesystem.format.mkfs_program();
+    if let Some(tool) = workload.needs.tools.iter().chain(mkfs.iter()).find(|tool| !host.facts.tools.contains(tool)) {
+        return Some(format!("host {} has no `{tool}`; install it and restart the agent", host.name));
+    }
+    let resolved = workload.resolve(&arm.setting.parameters, 0).ok()?;
+    (resolved.space_bytes > disk.facts.size_bytes)
+        .then(|| format!("the workload needs {} MiB, the disk has {} MiB", resolved.space_bytes >> 20, disk.facts.size_bytes >> 20))
+}
+
+fn check_parameters(workload: &Workload, parameters: &Parameters) -> Result<(), MatrixError> {
+    workload.resolve(parameters, 0).map(|_| ()).map_err(|error| MatrixError::BadParameter {
+        workload: workload.name.clone(),
+        parameters: crate::scheduler::tunables_label(parameters),
+        reason: error.to_string(),
+    })
+}
+
+/// Every combination of the swept values, over the fixed ones.
+fn product(swept: &[(&String, &Vec<String>)], fixed: &Parameters) -> Vec<Parameters> {
+    swept.iter().fold(vec![fixed.clone()], |combinations, (name, values)| {
+        let with = |base: &Parameters, value: &String| {
+            let mut combination = base.clone();
+            combination.insert((*name).clone(), value.clone());
+            combination
+        };
+        combinations.iter().flat_map(|base| values.iter().map(move |value| with(base, value))).collect()
+    })
+}

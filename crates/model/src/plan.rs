@@ -1,0 +1,80 @@
+//! From cells to jobs: rounds with a random order, so that drift of host and disk hits all arms alike (statistics.md 0.1).
+//!
+//! A round is one pass over all arms of all cells. Inside a round each host gets one job for each kernel, in random order; inside a
+//! job cells come in random order and the arms of a cell next to each other in random order. So the trials of one comparison are
+//! as close in time as the boots allow, and no arm is always first.
+
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::id::HostName;
+use crate::kernel::Kernel;
+use crate::matrix::Cell;
+
+/// A job before it has an id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedJob {
+    /// Who runs it.
+    pub host: HostName,
+    /// What must be running.
+    pub kernel: Kernel,
+    /// Which round, from 0.
+    pub round: u32,
+    /// In this order.
+    pub trials: Vec<PlannedTrial>,
+}
+
+/// A trial before it has an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedTrial {
+    /// Number of the cell.
+    pub cell: u32,
+    /// Number of the arm in the cell.
+    pub arm: u32,
+    /// Fills `{seed}` of the workload: equal for all arms of a cell in a round.
+    pub seed: u64,
+}
+
+/// Plans `rounds` rounds over `cells`. The same seed gives the same plan, on every machine and in every version of the generator
+/// (ChaCha is specified by RFC 8439, its seeding by rand_core).
+pub fn plan(cells: &[Cell], rounds: u32, seed: u64) -> Vec<PlannedJob> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut hosts: Vec<&HostName> = cells.iter().map(|cell| &cell.host).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let mut jobs = Vec::new();
+    for round in 0..rounds {
+        for host in &hosts {
+            let here: Vec<&Cell> = cells.iter().filter(|cell| cell.host == **host).collect();
+            jobs.extend(plan_round(&here, host, round, &mut rng));
+        }
+    }
+    jobs
+}
+
+fn plan_round(cells: &[&Cell], host: &HostName, round: u32, rng: &mut ChaCha8Rng) -> Vec<PlannedJob> {
+    let seeds: Vec<u64> = cells.iter().map(|_| rng.next_u64() >> 1).collect();
+    let mut kernels: Vec<&Kernel> = cells.iter().flat_map(|cell| cell.arms.iter().map(|arm| &arm.setting.kernel)).collect();
+    kernels.sort_unstable();
+    kernels.dedup();
+    kernels.shuffle(rng);
+    let job = |kernel: &&Kernel| {
+        let mut order: Vec<usize> = (0..cells.len()).collect();
+        order.shuffle(rng);
+        let trials = order.into_iter().flat_map(|index| shuffled_arms(cells[index], kernel, seeds[index], rng)).collect();
+        PlannedJob { host: host.clone(), kernel: (*kernel).clone(), round, trials }
+    };
+    kernels.iter().map(job).collect()
+}
+
+fn shuffled_arms(cell: &Cell, kernel: &Kernel, seed: u64, rng: &mut ChaCha8Rng) -> Vec<PlannedTrial> {
+    let mut arms: Vec<PlannedTrial> = (0u32..)
+        .zip(&cell.arms)
+        .filter(|(_, arm)| arm.setting.kernel == *kernel)
+        .map(|(arm, _)| PlannedTrial { cell: cell.number, arm, seed })
+        .collect();
+    arms.shuffle(rng);
+    arms
+}

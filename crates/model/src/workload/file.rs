@@ -1,0 +1,457 @@
+//! The TOML form of a workload, read strictly.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::command::{BUILTINS, BadCommand, Builtin, Command, IoPriority, Template};
+use super::metric::{Better, Metric, MetricSource, Role};
+use super::placeholder;
+use super::{Load, Needs, Parameter, Target, Workload};
+use crate::id::WorkloadName;
+use crate::source::{Source, SourceError, suggest};
+
+/// A load without its own limit is killed after this long.
+const DEFAULT_TIMEOUT_S: u32 = 600;
+
+/// No load may run longer than a day: a trial that long belongs into several.
+const MAX_TIMEOUT_S: u32 = 86_400;
+
+/// Per cent; used where a metric does not say what matters (statistics.md: delta).
+const DEFAULT_SMALLEST_EFFECT_PCT: f64 = 5.0;
+
+/// Loads, metrics or parameters of one workload, each: enough for the sixteen readers of classic 2, and a stop for generated files.
+const MAX_ITEMS: usize = 64;
+
+/// Reads a workload file; `file` is only for messages.
+pub fn parse(file: &str, text: &str) -> Result<Workload, SourceError> {
+    let source = Source { file, text };
+    let raw: RawWorkload = source.parse()?;
+    Reader { source, raw: &raw }.read()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWorkload {
+    name: Spanned<String>,
+    version: u32,
+    title: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    needs: RawNeeds,
+    #[serde(default)]
+    parameters: BTreeMap<Spanned<String>, RawParameter>,
+    #[serde(default)]
+    prepare: Vec<Spanned<RawLoad>>,
+    #[serde(default)]
+    background: Vec<Spanned<RawLoad>>,
+    #[serde(default)]
+    task: Vec<Spanned<RawLoad>>,
+    #[serde(default)]
+    metric: Vec<Spanned<RawMetric>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawNeeds {
+    #[serde(default)]
+    tools: Vec<String>,
+    #[serde(default = "mounted")]
+    target: Target,
+    #[serde(default)]
+    space: Vec<Spanned<String>>,
+}
+
+impl Default for RawNeeds {
+    fn default() -> Self {
+        RawNeeds { tools: Vec::new(), target: Target::Mounted, space: Vec::new() }
+    }
+}
+
+fn mounted() -> Target {
+    Target::Mounted
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawParameter {
+    default: Scalar,
+    #[serde(default)]
+    help: String,
+}
+
+/// A number or a text; people should not need to quote numbers.
+#[derive(Deserialize, Clone, PartialEq)]
+#[serde(untagged)]
+pub(crate) enum Scalar {
+    Integer(i64),
+    Float(f64),
+    Text(String),
+}
+
+impl Scalar {
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Scalar::Integer(n) => n.to_string(),
+            Scalar::Float(x) => x.to_string(),
+            Scalar::Text(text) => text.clone(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLoad {
+    name: Option<String>,
+    argv: Option<Vec<String>>,
+    shell: Option<String>,
+    builtin: Option<String>,
+    with: Option<BTreeMap<String, Scalar>>,
+    ioprio: Option<String>,
+    timeout_s: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMetric {
+    name: String,
+    load: Option<String>,
+    parser: Option<String>,
+    field: Option<String>,
+    elapsed: Option<String>,
+    ratio: Option<[String; 2]>,
+    unit: String,
+    better: Better,
+    smallest_effect_pct: Option<f64>,
+    role: Option<Role>,
+}
+
+struct Reader<'a> {
+    source: Source<'a>,
+    raw: &'a RawWorkload,
+}
+
+impl Reader<'_> {
+    fn read(&self) -> Result<Workload, SourceError> {
+        let raw = self.raw;
+        let name: WorkloadName =
+            raw.name.get_ref().parse().map_err(|e: crate::id::BadId| self.source.at(raw.name.span(), e.to_string(), ""))?;
+        for (what, count) in [
+            ("loads", raw.prepare.len() + raw.background.len() + raw.task.len()),
+            ("metrics", raw.metric.len()),
+            ("parameters", raw.parameters.len()),
+        ] {
+            if count > MAX_ITEMS {
+                return Err(self.source.whole(format!("{count} {what}; at most {MAX_ITEMS} are taken"), "split the workload"));
+            }
+        }
+        let workload = Workload {
+            name,
+            version: raw.version,
+            title: raw.title.clone(),
+            description: raw.description.clone(),
+            needs: Needs {
+                tools: raw.needs.tools.clone(),
+                target: raw.needs.target,
+                space: raw.needs.space.iter().map(|s| s.get_ref().clone()).collect(),
+            },
+            parameters: self.parameters()?,
+            prepare: self.loads("prepare", &raw.prepare)?,
+            background: self.loads("background", &raw.background)?,
+            tasks: self.loads("task", &raw.task)?,
+            metrics: self.metrics()?,
+        };
+        self.check_names(&workload)?;
+        self.check_commands(&workload)?;
+        Ok(workload)
+    }
+
+    fn parameters(&self) -> Result<BTreeMap<String, Parameter>, SourceError> {
+        let reserved = placeholder::OF_THE_AGENT.iter().chain(&placeholder::OF_THE_PLAN);
+        let reserved: BTreeSet<&str> = reserved.copied().collect();
+        let mut parameters = BTreeMap::new();
+        for (name, parameter) in &self.raw.parameters {
+            let text = name.get_ref();
+            if reserved.contains(text.as_str()) {
+                return Err(self.source.at(
+                    name.span(),
+                    format!("`{text}` is filled in by the lab, it cannot be a parameter"),
+                    "choose another name",
+                ));
+            }
+            if text.is_empty() || !text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_') {
+                return Err(self.source.at(
+                    name.span(),
+                    format!("`{text}` is not a parameter name"),
+                    "use lower-case letters, digits and _",
+                ));
+            }
+            parameters.insert(text.clone(), Parameter { default: parameter.default.text(), help: parameter.help.clone() });
+        }
+        Ok(parameters)
+    }
+
+    fn loads(&self, kind: &str, raw: &[Spanned<RawLoad>]) -> Result<Vec<Load>, SourceError> {
+        raw.iter().enumerate().map(|(index, load)| self.load(kind, index, load)).collect()
+    }
+
+    fn load(&self, kind: &str, index: usize, spanned: &Spanned<RawLoad>) -> Result<Load, SourceError> {
+        let raw = spanned.get_ref();
+        let error = |message: String, help: &str| self.source.at(spanned.span(), message, help);
+        let one = "give exactly one of `argv = [..]`, `shell = \"..\"`, `builtin = \"..\"`";
+        let command = match (&raw.argv, &raw.shell, &raw.builtin) {
+            (Some(argv), None, None) if argv.is_empty() => {
+                return Err(error(format!("[[{kind}]] has an empty argv"), "name the program first"));
+            }
+            (Some(argv), None, None) => Template::Argv(argv.clone()),
+            (None, Some(line), None) => Template::Shell(line.clone()),
+            (None, None, Some(name)) => {
+                let with = raw.with.iter().flatten().map(|(key, value)| (key.clone(), value.text())).collect();
+                Template::Builtin { name: name.clone(), with }
+            }
+            (None, None, None) => return Err(error(format!("[[{kind}]] runs nothing"), one)),
+            (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
+                return Err(error(format!("[[{kind}]] has several commands"), one));
+            }
+        };
+        if raw.with.is_some() && raw.builtin.is_none() {
+            return Err(error("`with` belongs to a built-in".into(), "remove it, or use `builtin = \"..\"`"));
+        }
+        let name = match &raw.name {
+            Some(name) => name.clone(),
+            None if kind == "prepare" => format!("prepare-{}", index + 1),
+            None => return Err(error(format!("[[{kind}]] has no name"), "add `name = \"..\"`: metrics and raw outputs refer to it")),
+        };
+        if !is_load_name(&name) {
+            return Err(error(
+                format!("`{name}` is not a load name"),
+                "use lower-case letters, digits, - and _, at most 48: it becomes a file name",
+            ));
+        }
+        let io_priority = raw.ioprio.as_deref().map(str::parse::<IoPriority>).transpose().map_err(|message| error(message, ""))?;
+        let timeout_s = raw.timeout_s.unwrap_or(DEFAULT_TIMEOUT_S);
+        if !(1..=MAX_TIMEOUT_S).contains(&timeout_s) {
+            return Err(error(format!("timeout_s = {timeout_s} of `{name}`"), &format!("1 to {MAX_TIMEOUT_S} seconds")));
+        }
+        Ok(Load { name, command, io_priority, timeout_s })
+    }
+
+    fn metrics(&self) -> Result<Vec<Metric>, SourceError> {
+        if self.raw.metric.is_empty() {
+            return Err(self
+                .source
+                .whole("a workload without metrics measures nothing", "add a [[metric]] with name, load, parser, field, unit and better"));
+        }
+        let metrics: Vec<Metric> = self.raw.metric.iter().map(|metric| self.metric(metric)).collect::<Result<_, _>>()?;
+        if !metrics.iter().any(|m| m.role == Role::Primary) {
+            return Err(self.source.whole("no metric has the role `primary`", "give one `role = \"primary\"`: it decides the verdict"));
+        }
+        Ok(metrics)
+    }
+
+    fn metric(&self, spanned: &Spanned<RawMetric>) -> Result<Metric, SourceError> {
+        let raw = spanned.get_ref();
+        let error = |message: String, help: String| self.source.at(spanned.span(), message, help);
+        let loads = || self.raw.task.iter().chain(&self.raw.background).filter_map(|load| load.get_ref().name.as_deref());
+        let tasks = || self.raw.task.iter().filter_map(|load| load.get_ref().name.as_deref());
+        let others = || self.raw.metric.iter().map(|metric| metric.get_ref()).filter(|m| m.ratio.is_none()).map(|m| m.name.as_str());
+        let source = match (&raw.load, &raw.parser, &raw.field, &raw.elapsed, &raw.ratio) {
+            (Some(load), Some(parser), Some(field), None, None) => {
+                if !loads().any(|name| name == load) {
+                    return Err(error(
+                        format!("metric `{}`: no task or background load is called `{load}`", raw.name),
+                        suggest(load, loads()),
+                    ));
+                }
+                MetricSource::Parsed { load: load.clone(), parser: parser.clone(), field: field.clone() }
+            }
+            (None, None, None, Some(load), None) => {
+                if !tasks().any(|name| name == load) {
+                    return Err(error(format!("metric `{}`: no task is called `{load}`", raw.name), suggest(load, tasks())));
+                }
+                MetricSource::Elapsed { load: load.clone() }
+            }
+            (None, None, None, None, Some([over, under])) => {
+                for name in [over, under] {
+                    if !others().any(|other| other == name) {
+                        return Err(error(
+                            format!("metric `{}`: no measured metric is called `{name}`", raw.name),
+                            suggest(name, others()),
+                        ));
+                    }
+                }
+                MetricSource::Ratio { over: over.clone(), under: under.clone() }
+            }
+            (..) => {
+                return Err(error(
+                    format!("metric `{}` has no clear source", raw.name),
+                    "give `load`, `parser` and `field`; or `elapsed = \"TASK\"`; or `ratio = [\"METRIC\", \"METRIC\"]`".into(),
+                ));
+            }
+        };
+        let smallest_effect_pct = raw.smallest_effect_pct.unwrap_or(DEFAULT_SMALLEST_EFFECT_PCT);
+        if !(smallest_effect_pct > 0.0 && smallest_effect_pct <= 100.0) {
+            return Err(error(
+                format!("smallest_effect_pct = {smallest_effect_pct} of metric `{}`", raw.name),
+                "more than 0, at most 100".into(),
+            ));
+        }
+        if !is_load_name(&raw.name) {
+            return Err(error(
+                format!("`{}` is not a metric name", raw.name),
+                "use lower-case letters, digits, - and _, at most 48".into(),
+            ));
+        }
+        Ok(Metric {
+            name: raw.name.clone(),
+            source,
+            unit: raw.unit.clone(),
+            better: raw.better,
+            smallest_effect_pct,
+            role: raw.role.unwrap_or(Role::Primary),
+        })
+    }
+
+    fn check_names(&self, workload: &Workload) -> Result<(), SourceError> {
+        if workload.tasks.is_empty() {
+            return Err(self.source.whole("a workload without a [[task]] does nothing", "add one"));
+        }
+        let mut seen = BTreeSet::new();
+        let spans = self.raw.prepare.iter().chain(&self.raw.background).chain(&self.raw.task).map(Spanned::span);
+        for (load, span) in workload.loads().zip(spans) {
+            if !seen.insert(load.name.as_str()) {
+                return Err(self.source.at(
+                    span,
+                    format!("two loads are called `{}`", load.name),
+                    "rename one: raw outputs are kept by this name",
+                ));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for (metric, spanned) in workload.metrics.iter().zip(&self.raw.metric) {
+            if !seen.insert(metric.name.as_str()) {
+                return Err(self.source.at(spanned.span(), format!("two metrics are called `{}`", metric.name), "rename one"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Resolves everything once with the defaults, so that a wrong placeholder is found here and not on a host.
+    fn check_commands(&self, workload: &Workload) -> Result<(), SourceError> {
+        let values = workload.default_values();
+        let raw_loads = self.raw.prepare.iter().chain(&self.raw.background).chain(&self.raw.task);
+        for (load, raw) in workload.loads().zip(raw_loads) {
+            let resolved = load.command.resolve(&values);
+            let command =
+                resolved.map_err(|error| self.source.at(raw.span(), format!("`{}`: {error}", load.name), help_for(&error, workload)))?;
+            let endless = matches!(command, Command::Builtin(Builtin::TreeCopy { forever: true, .. }));
+            if endless && !workload.background.contains(load) {
+                return Err(self.source.at(
+                    raw.span(),
+                    format!("`{}` never ends", load.name),
+                    "a load with `forever = \"yes\"` belongs under [[background]]",
+                ));
+            }
+        }
+        for space in &self.raw.needs.space {
+            let filled = placeholder::fill(space.get_ref(), &values).map_err(BadCommand::from);
+            let checked = filled.and_then(|text| super::size::parse(&text).map_err(BadCommand::from));
+            checked.map_err(|error| self.source.at(space.span(), format!("needs.space: {error}"), help_for(&error, workload)))?;
+        }
+        Ok(())
+    }
+}
+
+fn is_load_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    !name.is_empty() && name.len() <= 48 && name.chars().all(plain)
+}
+
+fn help_for(error: &BadCommand, workload: &Workload) -> String {
+    match error {
+        BadCommand::Placeholder(placeholder::BadPlaceholder::Unknown(name)) => {
+            let known = workload.parameters.keys().map(String::as_str);
+            suggest(name, known.chain(placeholder::OF_THE_AGENT).chain(placeholder::OF_THE_PLAN))
+        }
+        BadCommand::UnknownBuiltin(name) => suggest(name, BUILTINS.iter().map(|(name, _)| *name)),
+        BadCommand::Placeholder(placeholder::BadPlaceholder::Unbalanced(_))
+        | BadCommand::Size(_)
+        | BadCommand::UnknownArgument { .. }
+        | BadCommand::MissingArgument { .. }
+        | BadCommand::BadArgument { .. } => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+name = "two-readers"
+version = 1
+title = "Two readers"
+
+[needs]
+tools = ["dd"]
+space = ["{size}", "{size}"]
+
+[parameters]
+size = { default = "8 MiB", help = "size of each file" }
+
+[[prepare]]
+builtin = "write-file"
+with = { path = "{dir}/a", size = "{size}" }
+
+[[task]]
+name = "rt"
+argv = ["dd", "if={dir}/a", "of=/dev/null", "bs=1M"]
+ioprio = "realtime:0"
+
+[[metric]]
+name = "rt_rate"
+load = "rt"
+parser = "dd"
+field = "bytes_per_second"
+unit = "B/s"
+better = "higher"
+"#;
+
+    #[test]
+    fn a_good_file_is_read() {
+        let workload = parse("w.toml", GOOD).unwrap();
+        assert_eq!(workload.tasks[0].io_priority, Some(IoPriority::Realtime(0)));
+        assert_eq!(workload.prepare[0].name, "prepare-1");
+        assert_eq!(workload.metrics[0].smallest_effect_pct, DEFAULT_SMALLEST_EFFECT_PCT);
+    }
+
+    /// Each fault of its own kind, with the line and the remedy that its author reads.
+    #[test]
+    fn faults_name_line_and_remedy() {
+        let cases = [
+            ("name = \"two-readers\"", "name = \"two readers\""),
+            ("better = \"higher\"", "beter = \"higher\""),
+            ("better = \"higher\"", "better = \"up\""),
+            ("load = \"rt\"", "load = \"tr\""),
+            ("if={dir}/a", "if={dri}/a"),
+            ("if={dir}/a", "if={dir/a"),
+            ("write-file", "write-flie"),
+            ("realtime:0", "realtime:9"),
+            ("size = { default = \"8 MiB\"", "size = { default = \"8 MB\""),
+            ("name = \"rt\"\n", ""),
+            ("argv = [\"dd\"", "shell = \"true\"\nargv = [\"dd\""),
+            ("field = \"bytes_per_second\"\n", ""),
+            ("version = 1\n", ""),
+        ];
+        let mut texts = Vec::new();
+        for (from, to) in cases {
+            let text = GOOD.replacen(from, to, 1);
+            assert_ne!(text, GOOD, "{from}");
+            texts.push(parse("w.toml", &text).unwrap_err().to_string());
+        }
+        let (without_metric, _) = GOOD.split_once("[[metric]]").unwrap();
+        texts.push(parse("w.toml", without_metric).unwrap_err().to_string());
+        insta::assert_snapshot!(texts.join("\n"));
+    }
+}

@@ -1,0 +1,87 @@
+//! Workloads: what a trial does on its disk, and what is measured.
+//!
+//! [`file`] reads the TOML form, [`resolve`] fills in parameters, [`command`] holds what an agent can run. A resolved workload is
+//! self-contained: the agent needs no file and no default.
+
+pub mod command;
+pub mod file;
+pub mod metric;
+pub mod placeholder;
+pub mod resolve;
+pub mod size;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::WorkloadName;
+use command::{IoPriority, Template};
+use metric::Metric;
+
+/// A workload as its file describes it: parameters are still open.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Unique in the lab.
+    pub name: WorkloadName,
+    /// Grows with each change that makes old and new values incomparable.
+    pub version: u32,
+    /// One line.
+    pub title: String,
+    /// What it shows, where it comes from.
+    pub description: String,
+    /// What it needs of a host and a disk.
+    pub needs: Needs,
+    /// Parameters with their defaults.
+    pub parameters: BTreeMap<String, Parameter>,
+    /// Run once a trial, on the fresh file system, before caches are dropped; not measured, not throttled.
+    pub prepare: Vec<Load>,
+    /// Start before the tasks and are stopped after them.
+    pub background: Vec<Load>,
+    /// Start together; the measured window lasts from their start to the end of the last one.
+    pub tasks: Vec<Load>,
+    /// What is judged.
+    pub metrics: Vec<Metric>,
+}
+
+/// What a workload needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Needs {
+    /// Programs on the host.
+    pub tools: Vec<String>,
+    /// On a file system, the raw disk, or either.
+    pub target: Target,
+    /// Sizes that must fit on the disk together; may hold placeholders.
+    pub space: Vec<String>,
+}
+
+/// What a workload works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// Files below `{dir}`.
+    Mounted,
+    /// The block device `{disk}`.
+    Raw,
+}
+
+/// A value that an experiment may set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Used where the experiment is silent.
+    pub default: String,
+    /// What it means, with its unit.
+    pub help: String,
+}
+
+/// A process of a workload, parameters still open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Unique in the workload; names its outputs.
+    pub name: String,
+    /// What is run.
+    pub command: Template,
+    /// I/O priority (ioprio_set(2)); none leaves what is inherited.
+    pub io_priority: Option<IoPriority>,
+    /// Seconds after which it is killed and the trial has failed.
+    pub timeout_s: u32,
+}

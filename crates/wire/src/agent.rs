@@ -1,0 +1,199 @@
+//! Messages between an agent and the coordinator. A host keeps one agent: a second one under the same name is refused.
+
+use serde::{Deserialize, Serialize};
+
+use blklab_model::disk::Disk;
+use blklab_model::filesystem::Format;
+use blklab_model::host::HostFacts;
+use blklab_model::id::{DiskId, HostName, JobId, TrialId};
+use blklab_model::kernel::Kernel;
+use blklab_model::outcome::Outcome;
+use blklab_model::scheduler::{QueueTunables, Scheduler};
+use blklab_model::time::TimestampMs;
+use blklab_model::workload::resolve::ResolvedWorkload;
+
+/// `POST /api/v1/agent/hello` at each start of an agent, with the lab's enrolment token or the host's own as bearer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`crate::PROTOCOL`].
+    pub protocol: u32,
+    /// Name of the host.
+    pub host: HostName,
+    /// Drawn anew at each start of the agent process; tells a restarted agent from a second one.
+    pub incarnation: String,
+    /// Facts of the host.
+    pub facts: HostFacts,
+    /// Its disks.
+    pub disks: Vec<Disk>,
+}
+
+/// Answer to [`Hello`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Welcome {
+    /// The host's own token; given once, on enrolment. The agent keeps it and sends it from then on.
+    pub token: Option<String>,
+    /// How often to send a [`Heartbeat`].
+    pub heartbeat_ms: u64,
+}
+
+/// `POST /api/v1/agent/heartbeat`. Renews the lease of the job that is worked on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heartbeat {
+    /// Name of the host.
+    pub host: HostName,
+    /// See [`Hello::incarnation`].
+    pub incarnation: String,
+    /// What it works on.
+    pub job: Option<JobId>,
+    /// The trial and its phase, for live pages.
+    pub at: Option<TrialPhase>,
+    /// What could not be undone, when the host is dirty.
+    pub dirty: Option<String>,
+}
+
+/// Where an agent is in its job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialPhase {
+    /// The trial.
+    pub trial: TrialId,
+    /// Its phase (`mkfs`, `workload`...).
+    pub phase: String,
+}
+
+/// Answer to [`Heartbeat`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeartbeatReply {
+    /// The job is no longer this host's (cancelled, or its lease ran out): stop after the running trial.
+    pub drop_job: bool,
+}
+
+/// `POST /api/v1/agent/claim`: waits up to `wait_ms` for a job; answered with `null` when there is none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Name of the host.
+    pub host: HostName,
+    /// See [`Hello::incarnation`].
+    pub incarnation: String,
+    /// Milliseconds to wait at most; the coordinator caps it at [`MAX_CLAIM_WAIT_MS`].
+    pub wait_ms: u64,
+}
+
+/// A claim waits no longer than this, below the idle time-outs of common proxies (60 s).
+pub const MAX_CLAIM_WAIT_MS: u64 = 25_000;
+
+/// A job as the agent gets it: self-contained.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// The job.
+    pub job: JobId,
+    /// What must be running.
+    pub kernel: Kernel,
+    /// To be run in this order. After a restart only those that are still open.
+    pub trials: Vec<TrialSpec>,
+}
+
+/// One trial as the agent gets it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialSpec {
+    /// The trial.
+    pub trial: TrialId,
+    /// From 1; uploads are idempotent by trial and attempt.
+    pub attempt: u32,
+    /// On which disk.
+    pub disk: DiskId,
+    /// Set before the workload, read back after it.
+    pub scheduler: Scheduler,
+    /// Likewise.
+    pub tunables: QueueTunables,
+    /// Raw or a fresh file system.
+    pub format: Format,
+    /// What is run.
+    pub workload: ResolvedWorkload,
+}
+
+/// `POST /api/v1/agent/trial`: how one trial ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialReport {
+    /// Name of the host.
+    pub host: HostName,
+    /// The job it belongs to.
+    pub job: JobId,
+    /// The trial.
+    pub trial: TrialId,
+    /// Of the spec.
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// When it began, by the host's clock.
+    pub started: TimestampMs,
+    /// Phases with their time, in order.
+    pub phases: Vec<PhaseTime>,
+    /// The measured window.
+    pub window: Option<Window>,
+    /// Seconds from the start of the window to the end of each task.
+    pub elapsed: Vec<TaskElapsed>,
+    /// Raw outputs: the truth.
+    pub outputs: Vec<Output>,
+    /// What was read back: kernel release, scheduler, tunables, mount options.
+    pub environment: Vec<(String, String)>,
+}
+
+/// Time of one phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseTime {
+    /// Its name.
+    pub phase: String,
+    /// Milliseconds.
+    pub ms: u64,
+}
+
+/// The measured window on the monotonic clock of the monitor records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Start, milliseconds.
+    pub start_ms: u64,
+    /// End, milliseconds.
+    pub end_ms: u64,
+}
+
+/// Elapsed time of one task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskElapsed {
+    /// Its name.
+    pub task: String,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// One raw output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// `rt.out`, `rt.err`, `monitor.txt`, `dmesg.txt`: a load's name with its stream, or a monitor.
+    pub name: String,
+    /// Its bytes, base64.
+    pub base64: String,
+    /// Bytes that were cut off because of [`MAX_OUTPUT_BYTES`].
+    pub truncated_bytes: u64,
+}
+
+/// Longest single output kept, in bytes; fio's JSON+ with whole histograms stays below.
+pub const MAX_OUTPUT_BYTES: usize = 4 << 20;
+
+/// Longest report taken, in bytes of JSON.
+pub const MAX_REPORT_BYTES: usize = 32 << 20;
+
+/// Answer to [`TrialReport`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialReceipt {
+    /// False when this report was known already (sent twice) or came too late to count.
+    pub counted: bool,
+}
+
+/// Why a request was refused; the body of every answer that is not a success.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// What is wrong.
+    pub error: String,
+    /// What would cure it.
+    pub help: String,
+}

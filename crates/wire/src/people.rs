@@ -1,0 +1,84 @@
+//! Messages between the command line (or a page) and the coordinator.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use blklab_model::id::{ExperimentId, HostName};
+
+/// `POST /api/v1/experiments`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Submit {
+    /// The experiment file.
+    pub file: NamedText,
+    /// Workload files that lie beside it; they come before the coordinator's own.
+    pub workloads: Vec<NamedText>,
+    /// Values set on the command line over the file's.
+    pub overrides: Overrides,
+    /// Who asks.
+    pub submitter: String,
+}
+
+/// A file as its author named it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedText {
+    /// Path or name, for messages.
+    pub name: String,
+    /// Contents.
+    pub text: String,
+}
+
+/// Values of the command line over those of the experiment file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Overrides {
+    /// `--rounds`.
+    pub rounds: Option<u32>,
+    /// `--seed`.
+    pub seed: Option<u64>,
+    /// `--set NAME=VALUE`: fixed workload parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// `--host`: only these hosts.
+    pub hosts: Vec<HostName>,
+}
+
+/// Answer to [`Submit`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Submitted {
+    /// The experiment.
+    pub id: ExperimentId,
+    /// Page of the experiment, relative to the coordinator.
+    pub path: String,
+    /// Cells that will be measured.
+    pub cells: u32,
+    /// Trials in all.
+    pub trials: u32,
+    /// Cells that cannot be measured, each with its reason.
+    pub impossible: Vec<String>,
+}
+
+/// `GET /api/v1/experiments/ID/progress`, and each server-sent event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The experiment.
+    pub id: ExperimentId,
+    /// `queued`, `running`, `finished`, `cancelled`.
+    pub state: String,
+    /// Trials in all.
+    pub trials: u32,
+    /// Trials that are over.
+    pub over: u32,
+    /// Of those: failed.
+    pub failed: u32,
+    /// Rounds in all.
+    pub rounds: u32,
+    /// The first round that is not finished, from 1.
+    pub round: u32,
+    /// Milliseconds to go, guessed from what is over; none before the first trial has ended.
+    pub eta_ms: Option<u64>,
+    /// Experiments before it in the queue.
+    pub ahead: u32,
+    /// `lab-1: x12.c3.r5.a1 workload` for each host that works on it.
+    pub now: Vec<String>,
+    /// The verdict in one sentence, so far.
+    pub headline: String,
+}

@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn ids_read_back_what_they_print() {
         let trial: TrialId = "x12.c3.r5.a1".parse().unwrap();
-        assert_eq!(trial.to_string(), "the form `x12.c3.r5.a1`");
+        assert_eq!(trial.to_string(), "x12.c3.r5.a1");
         assert_eq!(trial.cell.to_string().parse(), Ok(trial.cell));
         assert_eq!("x1.j0".parse::<JobId>().unwrap().to_string(), "x1.j0");
         assert_eq!("12".parse(), Ok(ExperimentId(12)));

@@ -25,6 +25,8 @@ pub mod plan;
 pub mod record;
 pub mod scheduler;
 pub mod source;
+#[cfg(any(test, feature = "test-support"))]
+pub mod testing;
 pub mod time;
 pub mod transition;
 pub mod trial;

@@ -434,3 +434,97 @@ fn product(swept: &[(&String, &Vec<String>)], fixed: &Parameters) -> Vec<Paramet
         combinations.iter().flat_map(|base| values.iter().map(move |value| with(base, value))).collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{experiment, host, id, workloads};
+
+    fn reasons(expansion: &Expansion) -> String {
+        expansion.impossible.iter().map(|i| format!("{}: {}\n", i.what, i.reason)).collect()
+    }
+
+    #[test]
+    fn arms_share_a_disk_and_the_baseline_comes_first() {
+        let asked = experiment(&[("rounds = 6", "rounds = 6\nbaseline = \"bfq\""), ("[\"sata-hdd\"]", "[\"sata-hdd\", \"ssd\"]")]);
+        let expansion = expand(&asked, &workloads(&["reader"]), &[host("a", &["sata-hdd", "ssd"])], 1).unwrap();
+        assert_eq!(reasons(&expansion), "");
+        assert_eq!(expansion.cells.len(), 2);
+        for cell in &expansion.cells {
+            assert_eq!(cell.arms.iter().map(|arm| arm.label.as_str()).collect::<Vec<_>>(), ["bfq", "none"]);
+        }
+    }
+
+    #[test]
+    fn any_axis_can_be_compared() {
+        let axes = [
+            ("filesystem", ("[\"ext4\"]", "[\"ext4\", \"xfs\"]")),
+            ("parameters.size", ("[matrix]", "[matrix]\nparameters.size = [\"1M\", \"2M\", \"4M\"]")),
+            ("tunables", ("[matrix]", "[matrix]\ntunables = [{ read_ahead_kb = 128 }, { read_ahead_kb = 4096 }]")),
+        ];
+        for (axis, change) in axes {
+            let asked = experiment(&[("\"scheduler\"", &format!("\"{axis}\"")), change]);
+            let expansion = expand(&asked, &workloads(&["reader"]), &[host("a", &["sata-hdd"])], 1).unwrap();
+            assert_eq!(expansion.cells.len(), 2, "{axis}: a cell for each scheduler");
+            assert!(expansion.cells.iter().all(|cell| cell.labels.keys().eq(["scheduler"])), "{axis}");
+        }
+    }
+
+    #[test]
+    fn cells_spread_over_the_disks_of_a_class() {
+        let asked = experiment(&[("rounds = 6", "rounds = 6"), ("[\"ext4\"]", "[\"ext4\", \"xfs\"]")]);
+        let hosts = [host("a", &["sata-hdd"]), host("b", &["sata-hdd"])];
+        let expansion = expand(&asked, &workloads(&["reader"]), &hosts, 1).unwrap();
+        let mut used: Vec<_> = expansion.cells.iter().map(|cell| cell.host.as_str()).collect();
+        used.sort_unstable();
+        assert_eq!(used, ["a", "b"]);
+    }
+
+    #[test]
+    fn what_is_impossible_is_listed_with_its_reason() {
+        let mut poor = host("poor", &["ssd"]);
+        poor.disks[0].facts.schedulers = vec!["none".into(), "mq-deadline".into()];
+        let mut tiny = host("tiny", &["nvme"]);
+        tiny.disks[0].facts.size_bytes = 1 << 20;
+        let mut bare = host("bare", &["fc"]);
+        bare.facts.tools.clear();
+        let mut sick = host("sick", &["old"]);
+        sick.disks[0].health = DiskHealth::Refused { reason: "mounted on /home".into() };
+        let asked =
+            experiment(&[("[\"sata-hdd\"]", "[\"sata-hdd\", \"ssd\", \"nvme\", \"fc\", \"old\"]"), ("[\"ext4\"]", "[\"ext4\", \"raw\"]")]);
+        let expansion = expand(&asked, &workloads(&["reader"]), &[poor, tiny, bare, sick], 1).unwrap();
+        assert_eq!(expansion.cells.len(), 0);
+        insta::assert_snapshot!(reasons(&expansion));
+    }
+
+    #[test]
+    fn an_aa_cell_has_the_baseline_twice() {
+        let asked = experiment(&[("rounds = 6", "rounds = 6\naa_cells = 1")]);
+        let expansion = expand(&asked, &workloads(&["reader"]), &[host("a", &["sata-hdd"])], 1).unwrap();
+        let aa: Vec<_> = expansion.cells.iter().filter(|cell| cell.kind == CellKind::Aa).collect();
+        assert_eq!(aa.len(), 1);
+        assert_eq!(aa[0].arms[0].setting, aa[0].arms[1].setting);
+        assert_eq!(aa[0].arms[1].label, "none (B)");
+        assert_eq!(aa[0].number, 1);
+    }
+
+    #[test]
+    fn an_experiment_of_aa_cells_alone_is_possible() {
+        let asked = experiment(&[("rounds = 6", "rounds = 6\naa_cells = 1"), ("[\"none\", \"bfq\"]", "[\"none\"]")]);
+        let expansion = expand(&asked, &workloads(&["reader"]), &[host("a", &["sata-hdd"])], 1).unwrap();
+        assert_eq!(expansion.cells.iter().map(|cell| cell.kind).collect::<Vec<_>>(), [CellKind::Aa]);
+    }
+
+    #[test]
+    fn names_are_checked_before_anything_is_planned() {
+        let hosts = [host("a", &["sata-hdd"])];
+        let unknown = expand(&experiment(&[("\"reader\"", "\"raeder\"")]), &workloads(&["reader"]), &hosts, 1).unwrap_err();
+        assert_eq!(unknown.to_string(), "unknown workload `raeder`; did you mean `reader`? known: reader");
+        let asked = experiment(&[("[matrix]", "[parameters]\nsiez = 1\n[matrix]")]);
+        let unknown = expand(&asked, &workloads(&["reader"]), &hosts, 1).unwrap_err();
+        assert_eq!(unknown.to_string(), "no workload of the matrix has a parameter `siez`; did you mean `size`? known: size");
+        let asked = experiment(&[("[matrix]", "[parameters]\nsize = \"big\"\n[matrix]")]);
+        assert!(matches!(expand(&asked, &workloads(&["reader"]), &hosts, 1), Err(MatrixError::BadParameter { .. })));
+        let _: WorkloadName = id("reader");
+    }
+}

@@ -78,3 +78,65 @@ fn shuffled_arms(cell: &Cell, kernel: &Kernel, seed: u64, rng: &mut ChaCha8Rng) 
     arms.shuffle(rng);
     arms
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::matrix::expand;
+    use crate::testing::{experiment, host, workloads};
+
+    fn cells() -> Vec<Cell> {
+        let change = ("scheduler = [\"none\", \"bfq\"]", "scheduler = [\"none\", \"bfq\", \"kyber\"]\nparameters.size = [\"1M\", \"2M\"]");
+        let asked = experiment(&[change, ("[\"ext4\"]", "[\"ext4\", \"xfs\"]")]);
+        expand(&asked, &workloads(&["reader"]), &[host("a", &["sata-hdd"]), host("b", &["sata-hdd"])], 1).unwrap().cells
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_plan() {
+        assert_eq!(plan(&cells(), 5, 7), plan(&cells(), 5, 7));
+        assert_ne!(plan(&cells(), 5, 7), plan(&cells(), 5, 8));
+    }
+
+    #[test]
+    fn arms_of_a_cell_are_neighbours_and_share_a_seed() {
+        for job in plan(&cells(), 4, 3) {
+            for arms in job.trials.chunks(3) {
+                assert!(arms.iter().all(|trial| trial.cell == arms[0].cell && trial.seed == arms[0].seed));
+            }
+        }
+    }
+
+    #[test]
+    fn no_arm_is_always_first() {
+        let mut first: BTreeMap<u32, u32> = BTreeMap::new();
+        for job in plan(&cells(), 100, 3) {
+            for arms in job.trials.chunks(3) {
+                *first.entry(arms[0].arm).or_default() += 1;
+            }
+        }
+        // 400 draws of 3: 133 expected, standard deviation 9.4.
+        assert!(first.len() == 3 && first.values().all(|n| (95..=172).contains(n)), "{first:?}");
+    }
+
+    proptest! {
+        /// Whatever the seed: each arm of each cell exactly once a round, on the cell's host.
+        #[test]
+        fn every_arm_once_a_round(seed: u64, rounds in 1u32..4) {
+            let cells = cells();
+            let mut seen: BTreeMap<(u32, u32, u32), u32> = BTreeMap::new();
+            for job in plan(&cells, rounds, seed) {
+                for trial in &job.trials {
+                    prop_assert_eq!(&cells[trial.cell as usize].host, &job.host);
+                    *seen.entry((job.round, trial.cell, trial.arm)).or_default() += 1;
+                }
+            }
+            let arms: usize = cells.iter().map(|cell| cell.arms.len()).sum();
+            prop_assert_eq!(seen.len(), arms * rounds as usize);
+            prop_assert!(seen.values().all(|n| *n == 1));
+        }
+    }
+}

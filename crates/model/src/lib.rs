@@ -23,6 +23,7 @@ pub mod matrix;
 pub mod outcome;
 pub mod plan;
 pub mod record;
+pub mod report;
 pub mod scheduler;
 pub mod source;
 #[cfg(any(test, feature = "test-support"))]

@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::disk::{Disk, DiskFacts, DiskHealth};
 use crate::experiment::Experiment;
+use crate::experiment::state::ExperimentState;
 use crate::host::{Host, HostFacts, HostHealth};
-use crate::id::WorkloadName;
-use crate::time::TimestampMs;
+use crate::id::{CellId, ExperimentId, JobId, TrialId, WorkloadName};
+use crate::matrix::Cell;
+use crate::record::{CpuUse, ExperimentRecord, Measurement, TrialDetails, TrialRecord};
+use crate::time::{SpanMs, TimestampMs};
+use crate::trial::TrialState;
 use crate::workload::Workload;
 
 /// Parses an id or name that the test knows to be good.
@@ -120,4 +124,95 @@ pub fn experiment(changes: &[(&str, &str)]) -> Experiment {
         text = text.replacen(from, to, 1);
     }
     crate::experiment::file::parse("experiment.toml", &text).expect("a good experiment")
+}
+
+/// A lab after an experiment: what [`report::build`](crate::report::build::build) takes.
+#[derive(Debug, Clone)]
+pub struct Story {
+    /// The experiment.
+    pub experiment: ExperimentRecord,
+    /// Its cells.
+    pub cells: Vec<Cell>,
+    /// Its trials.
+    pub trials: Vec<TrialRecord>,
+    /// Their values.
+    pub measurements: Vec<Measurement>,
+    /// The hosts.
+    pub hosts: Vec<Host>,
+}
+
+impl Story {
+    /// Plans `experiment` on `hosts` and lets every trial end with the values that `value` gives for (cell, arm, round, metric).
+    pub fn finished(
+        experiment: Experiment,
+        workloads: BTreeMap<WorkloadName, Workload>,
+        hosts: Vec<Host>,
+        mut value: impl FnMut(&Cell, u32, u32, &str) -> f64,
+    ) -> Story {
+        let number = ExperimentId(1);
+        let expansion = crate::matrix::expand(&experiment, &workloads, &hosts, 1).expect("a good matrix");
+        let jobs = crate::plan::plan(&expansion.cells, experiment.rounds, 1);
+        let mut trials = Vec::new();
+        let mut measurements = Vec::new();
+        for (job, planned) in (0u32..).zip(&jobs) {
+            for (position, trial) in (0u32..).zip(&planned.trials) {
+                let cell = &expansion.cells[trial.cell as usize];
+                let id = TrialId { cell: CellId { experiment: number, cell: trial.cell }, round: planned.round, arm: trial.arm };
+                let started = TimestampMs(trials.len() as i64 * 2_000);
+                trials.push(TrialRecord {
+                    id,
+                    job: JobId { experiment: number, job },
+                    position,
+                    seed: trial.seed,
+                    state: TrialState::Completed,
+                    attempt: 1,
+                    started: Some(started),
+                    ended: Some(started + SpanMs(1_900)),
+                    details: Some(TrialDetails {
+                        cpu: Some(CpuUse { user_pct: 1.0, system_pct: 5.0, iowait_pct: 40.0 }),
+                        ..TrialDetails::default()
+                    }),
+                });
+                for metric in &workloads[&cell.workload].metrics {
+                    let value = value(cell, trial.arm, planned.round, &metric.name);
+                    measurements.push(Measurement { trial: id, metric: metric.name.clone(), value });
+                }
+            }
+        }
+        let experiment = ExperimentRecord {
+            id: number,
+            definition: experiment,
+            workloads,
+            seed: 1,
+            state: ExperimentState::Finished,
+            submitter: "someone".into(),
+            created: TimestampMs(0),
+            started: Some(TimestampMs(0)),
+            finished: Some(TimestampMs(trials.len() as i64 * 2_000)),
+            impossible: expansion.impossible,
+            file_name: "experiment.toml".into(),
+            file_text: experiment_file().into(),
+        };
+        Story { experiment, cells: expansion.cells, trials, measurements, hosts }
+    }
+
+    /// The report of it.
+    pub fn report(&self) -> crate::report::Report {
+        crate::report::build::build(crate::report::build::Inputs {
+            experiment: &self.experiment,
+            cells: &self.cells,
+            trials: &self.trials,
+            measurements: &self.measurements,
+            hosts: &self.hosts,
+        })
+    }
+}
+
+/// Noise of about one per cent, the same for the same arguments: tests need neither luck nor a generator.
+pub fn noise(arm: u32, round: u32) -> f64 {
+    let mut mix = u64::from(arm) << 32 | u64::from(round);
+    for _ in 0..3 {
+        mix = (mix ^ (mix >> 29)).wrapping_add(0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    }
+    1.0 + ((mix >> 40) as f64 / f64::from(1u32 << 24) - 0.5) * 0.03
 }

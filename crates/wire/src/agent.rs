@@ -19,7 +19,9 @@ pub struct Hello {
     pub protocol: u32,
     /// Name of the host.
     pub host: HostName,
-    /// Drawn anew at each start of the agent process; tells a restarted agent from a second one.
+    /// `MACHINE.RANDOM`: the machine id (or boot id) and a part drawn anew at each start of the agent. An agent that was restarted on
+    /// its machine takes its name over at once (its state folder is locked, so the former one is gone); one on another machine is
+    /// refused while the first is alive.
     pub incarnation: String,
     /// Facts of the host.
     pub facts: HostFacts,

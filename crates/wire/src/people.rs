@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use blklab_model::id::{ExperimentId, HostName};
+use blklab_model::host::Host;
+use blklab_model::id::{ExperimentId, HostName, JobId};
+use blklab_model::time::TimestampMs;
 
 /// `POST /api/v1/experiments`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,4 +83,46 @@ pub struct Progress {
     pub now: Vec<String>,
     /// The verdict in one sentence, so far.
     pub headline: String,
+}
+
+/// A line of the list of experiments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentLine {
+    /// Its number.
+    pub id: ExperimentId,
+    /// Short name.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// `queued`, `running`, `finished`, `cancelled`.
+    pub state: String,
+    /// Who asked.
+    pub submitter: String,
+    /// When it was accepted.
+    pub created: TimestampMs,
+    /// The verdict in one sentence, so far.
+    pub headline: String,
+    /// Trials in all.
+    pub trials: u32,
+    /// Trials that are over.
+    pub over: u32,
+    /// Of those: failed.
+    pub failed: u32,
+    /// Milliseconds to go, guessed; none when unknown or over.
+    pub eta_ms: Option<u64>,
+    /// Milliseconds of host time spent so far.
+    pub cost_ms: u64,
+}
+
+/// A host with what it does now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostLine {
+    /// The host.
+    pub host: Host,
+    /// Has it been heard lately?
+    pub online: bool,
+    /// The job it works on.
+    pub job: Option<JobId>,
+    /// Trial and phase, in words.
+    pub at: Option<String>,
 }

@@ -11,6 +11,7 @@ mod error;
 mod field;
 mod fio;
 mod json;
+pub mod monitor;
 mod parsed;
 mod text;
 mod tool;

@@ -1,6 +1,7 @@
 //! The TOML form of an experiment, read strictly.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -14,11 +15,9 @@ use crate::scheduler::{self, QueueTunables, Scheduler, Tunables, tunables_label}
 use crate::source::{Source, SourceError, suggest};
 use crate::workload::file::Scalar;
 
-/// Fewest rounds that can end in a verdict; with less, no test has any power (statistics.md 1.9).
-const MIN_ROUNDS: u32 = 3;
-
-/// Rounds of one experiment: three times n_max of statistics.md.
-const MAX_ROUNDS: u32 = 100;
+/// Rounds of one experiment: with fewer than three no test has any power (docs/statistics.md), and a hundred are three times the
+/// most that the method asks for.
+pub const ROUNDS: RangeInclusive<u32> = 3..=100;
 
 /// Values on one axis.
 const MAX_VALUES: usize = 64;
@@ -169,11 +168,11 @@ impl Reader<'_> {
             self.source.at(raw.name.span(), format!("`{}` is not an experiment name", raw.name.get_ref()), "use letters, digits and - _ .")
         })?;
         let rounds = *raw.rounds.get_ref();
-        if !(MIN_ROUNDS..=MAX_ROUNDS).contains(&rounds) {
+        if !ROUNDS.contains(&rounds) {
             return Err(self.source.at(
                 raw.rounds.span(),
                 format!("rounds = {rounds}"),
-                format!("{MIN_ROUNDS} to {MAX_ROUNDS}; 5 or more can show that nothing changed"),
+                format!("{} to {}; 5 or more can show that nothing changed", ROUNDS.start(), ROUNDS.end()),
             ));
         }
         match &raw.alpha {

@@ -1,1 +1,8 @@
-//! blklab lab-tests
+//! The whole lab in one process: a real coordinator on a free port of the loopback, a clock that stands until it is moved, and
+//! hosts that do what a test tells them. Only the disks are missing.
+
+mod host;
+mod lab;
+
+pub use host::{ScriptedHost, dd_output};
+pub use lab::{TestLab, submission};

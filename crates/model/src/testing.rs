@@ -59,7 +59,12 @@ pub fn disk(name: &str, class: &str) -> Disk {
 
 /// A workload `name` with one task that reads a file of `{size}`, and two metrics.
 pub fn workload(name: &str) -> Workload {
-    let text = format!(
+    crate::workload::file::parse("workload.toml", &workload_file(name)).expect("a good workload")
+}
+
+/// The file of [`workload`].
+pub fn workload_file(name: &str) -> String {
+    format!(
         r#"
         name = "{name}"
         version = 1
@@ -91,8 +96,7 @@ pub fn workload(name: &str) -> Workload {
         better = "lower"
         role = "explaining"
         "#
-    );
-    crate::workload::file::parse("workload.toml", &text).expect("a good workload")
+    )
 }
 
 /// Workloads by name.

@@ -1,0 +1,5 @@
+//! From raw output to values, and from values to a report.
+
+pub mod ingest;
+pub mod metric;
+pub mod view;

@@ -1,0 +1,107 @@
+//! `blklab demo`: a whole lab on this machine.
+//!
+//! Three processes besides this one: [`lab`] keeps a coordinator and an agent alive in a folder of its own and ends when its
+//! standard input does. So however this process ends - Ctrl-C, kill, a crash - the lab notices, gives everything back and goes.
+
+mod config;
+mod lab;
+mod needs;
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use blklab_wire::people::{Overrides, Submit};
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{Ended, print, submit, watch};
+use crate::client::Client;
+use crate::{library, render};
+
+pub(super) use lab::{LabArgs, lab};
+
+/// Experiments of the tour, in order: classic 4 with an A/A cell, classic 5.
+const EXPERIMENTS: [&str; 2] = ["rt-be-readers", "single-reader"];
+
+/// Rounds of `--quick`: the fewest that can show that nothing changed would be five; three can show a large change.
+const QUICK_ROUNDS: u32 = 3;
+
+/// The lab must be ready by then; the disks are made first.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+
+#[derive(Args)]
+#[command(after_help = "\
+Needs root for loop devices, mounts, cgroups and schedulers; without it, it says what it cannot do and shows the rest.
+It makes three disks of 384 MiB below --folder and removes them again, however it ends.")]
+pub(super) struct DemoArgs {
+    /// Three rounds instead of six: under two minutes, with weaker verdicts
+    #[arg(long)]
+    quick: bool,
+    /// Leave when the reports are printed instead of serving the pages until Ctrl-C
+    #[arg(long)]
+    exit: bool,
+    /// Where to put the lab's folder; a real file system, not tmpfs
+    #[arg(long, default_value = "/var/tmp", value_name = "DIR")]
+    folder: PathBuf,
+    /// Port of the pages on 127.0.0.1; 0 takes a free one
+    #[arg(long, default_value_t = 7400, value_name = "PORT")]
+    port: u16,
+    /// The agent's program [default: blklab-agent beside this one]
+    #[arg(long, value_name = "FILE")]
+    agent: Option<PathBuf>,
+}
+
+pub(super) async fn run(args: DemoArgs) -> anyhow::Result<Ended> {
+    let cannot = needs::cannot_do();
+    for line in &cannot {
+        eprintln!("demo: {line}");
+    }
+    let mut lab = lab::spawn(&args).await?;
+    let folder = lab.folder().to_owned();
+    let mut interrupt = signal(SignalKind::interrupt()).context("failed to wait for SIGINT")?;
+    let mut terminate = signal(SignalKind::terminate()).context("failed to wait for SIGTERM")?;
+    let outcome = tokio::select! {
+        outcome = tour(&args, &folder) => outcome,
+        _ = interrupt.recv() => Ok(Ended::Well),
+        _ = terminate.recv() => Ok(Ended::Well),
+        status = lab.ended() => Err(anyhow::anyhow!("the processes of the demo ended early ({status}); the lines above say why")),
+    };
+    eprintln!("demo: giving back what was made ...");
+    lab.stop().await?;
+    outcome
+}
+
+async fn tour(args: &DemoArgs, folder: &Path) -> anyhow::Result<Ended> {
+    let server = lab::ready(folder, READY_WITHIN).await?;
+    let client = Client::new(&server.url, Some(server.token))?;
+    eprintln!("demo: pages at {}/", server.url);
+    let mut ids = Vec::new();
+    for name in EXPERIMENTS {
+        let submitted = client.submit(&submission(name, args.quick)).await?;
+        eprintln!("demo: {} is {name}: {}", submitted.id, client.url(&submitted.path));
+        submit::describe(&submitted);
+        ids.push(submitted);
+    }
+    for submitted in &ids {
+        watch::to_the_end(&client, submitted.id).await?;
+    }
+    for submitted in &ids {
+        let report = client.report(submitted.id).await?;
+        print::line("");
+        print::text(&render::text::render(&report, &client.url("")));
+    }
+    print::line(&format!("\nPages: {}/", server.url));
+    if args.exit {
+        return Ok(Ended::Well);
+    }
+    eprintln!("demo: serving the pages until {}", if std::io::stdin().is_terminal() { "Ctrl-C" } else { "SIGINT or SIGTERM" });
+    std::future::pending().await
+}
+
+fn submission(name: &str, quick: bool) -> Submit {
+    let file = library::experiment(name).expect("the tour's experiments are shipped");
+    let overrides = Overrides { rounds: quick.then_some(QUICK_ROUNDS), ..Overrides::default() };
+    Submit { file, workloads: Vec::new(), overrides, submitter: "demo".to_owned() }
+}

@@ -1,0 +1,157 @@
+//! From a submission to planned rows: everything is checked before anything is stored, and it is stored in one transaction.
+
+use std::collections::BTreeMap;
+
+use blklab_model::experiment::Experiment;
+use blklab_model::host::Host;
+use blklab_model::id::WorkloadName;
+use blklab_model::matrix::{self, Expansion, Impossible, MatrixError};
+use blklab_model::plan;
+use blklab_model::source::SourceError;
+use blklab_model::workload::Workload;
+use blklab_wire::people::{Overrides, Submit, Submitted};
+
+use crate::lab::Lab;
+use crate::library;
+use crate::store::{self, NewExperiment, StoreError};
+
+/// Trials of one experiment: a year of one host at a minute each is half of it.
+pub const MAX_TRIALS: usize = 1_000_000;
+
+/// Why a submission is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum IntakeError {
+    /// A file is wrong.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The matrix is wrong.
+    #[error("{file}: {error}")]
+    Matrix {
+        /// The experiment file.
+        file: String,
+        /// What is wrong.
+        error: MatrixError,
+    },
+    /// No cell can be run.
+    #[error("{file}: nothing of the matrix can be run:{}", listed(.impossible))]
+    NothingPossible {
+        /// The experiment file.
+        file: String,
+        /// Why not.
+        impossible: Vec<Impossible>,
+    },
+    /// More than [`MAX_TRIALS`].
+    #[error("{file}: {trials} trials, more than {MAX_TRIALS}; ask for fewer rounds or split the matrix")]
+    TooMany {
+        /// The experiment file.
+        file: String,
+        /// How many it would be.
+        trials: usize,
+    },
+    /// Not the submitter's fault.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Accepts a submission, or says why not.
+pub async fn accept(lab: &Lab, submit: Submit) -> Result<Submitted, IntakeError> {
+    let file = submit.file.name.clone();
+    let mut experiment = blklab_model::experiment::file::parse(&file, &submit.file.text)?;
+    override_values(&mut experiment, &submit.overrides, &file)?;
+    let workloads = library::workloads(&submit.workloads)?;
+    let seed = experiment.seed.unwrap_or_else(draw_seed);
+
+    let mut tx = lab.store.write().await?;
+    let hosts = wanted_hosts(store::host_list(&mut tx).await?, &submit.overrides);
+    let expansion =
+        matrix::expand(&experiment, &workloads, &hosts, seed).map_err(|error| IntakeError::Matrix { file: file.clone(), error })?;
+    if expansion.cells.is_empty() {
+        return Err(IntakeError::NothingPossible { file, impossible: expansion.impossible });
+    }
+    let jobs = plan::plan(&expansion.cells, experiment.rounds, seed);
+    let trials: usize = jobs.iter().map(|job| job.trials.len()).sum();
+    if trials > MAX_TRIALS {
+        return Err(IntakeError::TooMany { file, trials });
+    }
+    let new = new_experiment(lab, experiment, workloads, seed, &expansion, submit);
+    let id = store::experiment_insert(&mut tx, &new, &expansion.cells, &jobs).await?;
+    tx.commit().await?;
+    lab.changed();
+    tracing::info!(experiment = %id, cells = expansion.cells.len(), trials, "experiment accepted");
+    Ok(Submitted {
+        id,
+        path: format!("/experiments/{id}"),
+        cells: count(expansion.cells.len()),
+        trials: count(trials),
+        impossible: expansion.impossible.iter().map(|i| format!("{}: {}", i.what, i.reason)).collect(),
+    })
+}
+
+fn new_experiment(
+    lab: &Lab,
+    experiment: Experiment,
+    mut workloads: BTreeMap<WorkloadName, Workload>,
+    seed: u64,
+    expansion: &Expansion,
+    submit: Submit,
+) -> NewExperiment {
+    workloads.retain(|name, _| experiment.matrix.workloads.contains(name));
+    NewExperiment {
+        definition: experiment,
+        workloads,
+        seed,
+        submitter: submit.submitter,
+        created: lab.now(),
+        impossible: expansion.impossible.clone(),
+        file_name: submit.file.name,
+        file_text: submit.file.text,
+    }
+}
+
+/// Values of the command line take the place of those of the file, and are checked like them.
+fn override_values(experiment: &mut Experiment, overrides: &Overrides, file: &str) -> Result<(), SourceError> {
+    if let Some(rounds) = overrides.rounds {
+        let allowed = blklab_model::experiment::file::ROUNDS;
+        if !allowed.contains(&rounds) {
+            let message = format!("--rounds {rounds}");
+            let help = format!("{} to {} rounds", allowed.start(), allowed.end());
+            return Err(SourceError { file: file.to_owned(), line: None, message, help });
+        }
+        experiment.rounds = rounds;
+    }
+    experiment.seed = overrides.seed.or(experiment.seed);
+    for (name, value) in &overrides.parameters {
+        experiment.parameters.insert(name.clone(), value.clone());
+        for parameters in experiment.parameters_by_disk_class.values_mut() {
+            parameters.remove(name);
+        }
+        experiment.matrix.parameters.remove(name);
+    }
+    Ok(())
+}
+
+fn wanted_hosts(hosts: Vec<store::HostRow>, overrides: &Overrides) -> Vec<Host> {
+    let wanted = |host: &Host| overrides.hosts.is_empty() || overrides.hosts.contains(&host.name);
+    hosts.into_iter().map(|row| row.host).filter(wanted).collect()
+}
+
+/// 53 bits: JSON readers keep such a number whole.
+fn draw_seed() -> u64 {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).expect("the kernel gives random bytes");
+    u64::from_le_bytes(bytes) >> 11
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+fn listed(impossible: &[Impossible]) -> String {
+    /// A reader sees the pattern after so many.
+    const SHOWN: usize = 8;
+    let mut text: String = impossible.iter().take(SHOWN).map(|i| format!("\n  {}: {}", i.what, i.reason)).collect();
+    if impossible.len() > SHOWN {
+        text.push_str(&format!("\n  and {} more", impossible.len() - SHOWN));
+    }
+    text
+}

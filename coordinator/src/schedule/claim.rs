@@ -1,0 +1,90 @@
+//! A host asks for work.
+
+use std::time::Duration;
+
+use blklab_model::experiment::state::{self, ExperimentEvent};
+use blklab_model::host::HostHealth;
+use blklab_model::job::{self, JobEvent};
+use blklab_model::record::{ExperimentRecord, JobRecord, TrialRecord};
+use blklab_model::trial::TrialState;
+use blklab_wire::agent::{Claim, JobSpec, MAX_CLAIM_WAIT_MS, TrialSpec};
+
+use super::agent::{AgentError, authenticate};
+use super::release;
+use crate::lab::Lab;
+use crate::store::{self, StoreError, Tx};
+
+/// Waits for a job for the host, at most as long as it asks.
+pub async fn claim(lab: &Lab, token: &str, claim: Claim) -> Result<Option<JobSpec>, AgentError> {
+    let mut changes = lab.watch();
+    let wait = Duration::from_millis(claim.wait_ms.min(MAX_CLAIM_WAIT_MS));
+    let deadline = tokio::time::Instant::now() + wait;
+    loop {
+        changes.mark_unchanged();
+        if let Some(spec) = try_claim(lab, token, &claim).await? {
+            return Ok(Some(spec));
+        }
+        let change = tokio::time::timeout_at(deadline, changes.changed()).await;
+        if !matches!(change, Ok(Ok(()))) {
+            return Ok(None);
+        }
+    }
+}
+
+async fn try_claim(lab: &Lab, token: &str, claim: &Claim) -> Result<Option<JobSpec>, AgentError> {
+    // Most looks find nothing: they should not wait for the one writer.
+    let mut tx = lab.store.read().await?;
+    let row = authenticate(&mut tx, &claim.host, token, &claim.incarnation).await?;
+    match row.host.health {
+        HostHealth::Healthy => {}
+        HostHealth::Dirty { .. } | HostHealth::Quarantined { .. } => return Ok(None),
+    }
+    if store::job_queued_for(&mut tx, &claim.host).await?.is_none() {
+        return Ok(None);
+    }
+    drop(tx);
+
+    let mut tx = lab.store.write().await?;
+    // An agent that asks for work holds none: what is still leased to it was lost on the way.
+    release::jobs_of_host(lab, &mut tx, &claim.host).await?;
+    let Some(job) = store::job_queued_for(&mut tx, &claim.host).await? else { return Ok(None) };
+    let spec = lease(lab, &mut tx, claim, &job).await?;
+    tx.commit().await?;
+    lab.changed();
+    tracing::info!(job = %job.id, host = %claim.host, "job claimed");
+    Ok(spec)
+}
+
+async fn lease(lab: &Lab, tx: &mut Tx, claim: &Claim, job: &JobRecord) -> Result<Option<JobSpec>, StoreError> {
+    let Ok(leased) = job::step(&job.state, JobEvent::Claimed(claim.host.clone()), lab.now()) else { return Ok(None) };
+    if !store::job_state_set(tx, job.id, &job.state, &leased).await? {
+        return Ok(None);
+    }
+    let Some(experiment) = store::experiment_get(tx, job.id.experiment).await? else { return Ok(None) };
+    if let Ok(next) = state::step(experiment.state, ExperimentEvent::JobClaimed) {
+        if next != experiment.state {
+            store::experiment_state_set(tx, experiment.id, experiment.state, next, lab.now()).await?;
+        }
+    }
+    let trials = store::trial_list_of_job(tx, job.id).await?;
+    let open: Vec<TrialRecord> = trials.into_iter().filter(|trial| trial.state == TrialState::Queued).collect();
+    let cells = store::cell_list(tx, experiment.id).await?;
+    let specs = open.iter().filter_map(|trial| trial_spec(&experiment, &cells, trial)).collect();
+    Ok(Some(JobSpec { job: job.id, kernel: job.kernel.clone(), trials: specs }))
+}
+
+/// Everything an agent needs to know of a trial. Parameters were checked when the experiment was accepted.
+fn trial_spec(experiment: &ExperimentRecord, cells: &[blklab_model::matrix::Cell], trial: &TrialRecord) -> Option<TrialSpec> {
+    let cell = cells.get(trial.id.cell.cell as usize)?;
+    let setting = &cell.arms.get(trial.id.arm as usize)?.setting;
+    let workload = experiment.workloads.get(&cell.workload)?.resolve(&setting.parameters, trial.seed).ok()?;
+    Some(TrialSpec {
+        trial: trial.id,
+        attempt: trial.attempt + 1,
+        disk: cell.disk.clone(),
+        scheduler: setting.scheduler.clone(),
+        tunables: setting.tunables.clone(),
+        format: setting.filesystem.format.clone(),
+        workload,
+    })
+}

@@ -1,0 +1,111 @@
+//! A host reports how a trial ended.
+
+use anyhow::Context;
+use blklab_model::experiment::state::{self, ExperimentEvent};
+use blklab_model::id::{ExperimentId, JobId};
+use blklab_model::job::{self, JobEvent};
+use blklab_model::trial::{self, TrialEvent, TrialState};
+use blklab_wire::agent::{TrialReceipt, TrialReport};
+
+use super::agent::AgentError;
+use crate::analyse::ingest::{self, BadOutput};
+use crate::lab::Lab;
+use crate::store::{self, Attempt, StoreError, Tx};
+use crate::token;
+
+/// Why a report is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The agent is.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// It is about a trial that this host never had.
+    #[error("there is no trial `{0}` of this host")]
+    UnknownTrial(blklab_model::id::TrialId),
+    /// It cannot be read.
+    #[error(transparent)]
+    BadOutput(#[from] BadOutput),
+    /// Not the agent's fault: it keeps the report and sends it again.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Likewise.
+    #[error("{0:#}")]
+    Artifact(anyhow::Error),
+}
+
+/// Takes a report in. Sent twice, or late, it is answered the same way and changes nothing more.
+///
+/// The agent may have been restarted since the trial: its token counts, its incarnation does not.
+pub async fn report(lab: &Lab, token: &str, report: TrialReport) -> Result<TrialReceipt, ReportError> {
+    let mut tx = lab.store.read().await?;
+    let row = store::host_get(&mut tx, &report.host).await?;
+    let row = row.filter(|row| token::has_digest(token, &row.token_sha256)).ok_or_else(|| AgentError::WrongToken(report.host.clone()))?;
+    let unknown = || ReportError::UnknownTrial(report.trial);
+    let record = store::trial_get(&mut tx, report.trial).await?.ok_or_else(unknown)?;
+    let job = store::job_get(&mut tx, record.job).await?.filter(|job| job.host == row.host.name).ok_or_else(unknown)?;
+    let cell = store::cell_get(&mut tx, report.trial.cell).await?.ok_or_else(unknown)?;
+    let experiment = store::experiment_get(&mut tx, report.trial.cell.experiment).await?.ok_or_else(unknown)?;
+    drop(tx);
+
+    let workload = experiment.workloads.get(&cell.workload).ok_or_else(unknown)?.clone();
+    let outputs = ingest::decode(&report.outputs)?;
+    let (trial, attempt, started) = (report.trial, report.attempt, report.started);
+    let artifacts = lab.artifacts.clone();
+    // Files are written and outputs parsed before the transaction: nobody waits for them.
+    let ingested = tokio::task::spawn_blocking(move || ingest::ingest(&artifacts, &workload, report, outputs));
+    let ingested = ingested.await.context("the task was lost").and_then(|result| result).map_err(ReportError::Artifact)?;
+
+    let mut tx = lab.store.write().await?;
+    let record = store::trial_get(&mut tx, trial).await?.ok_or(ReportError::UnknownTrial(trial))?;
+    let attempt = Attempt { trial, attempt, outcome: ingested.outcome, started, ended: lab.now(), details: ingested.details };
+    let counted = match trial::step(&record.state, TrialEvent::Reported(attempt.outcome.clone()), attempt.attempt) {
+        Ok(next) => {
+            let counted = store::trial_report_put(&mut tx, &attempt, &next).await?;
+            if counted && next == TrialState::Completed {
+                store::measurement_put(&mut tx, &ingested.measurements).await?;
+            }
+            counted
+        }
+        // Too late to count, but kept: raw output is the truth.
+        Err(_) => {
+            store::attempt_put(&mut tx, &attempt).await?;
+            false
+        }
+    };
+    if counted {
+        finish_job(lab, &mut tx, job.id).await?;
+    }
+    tx.commit().await?;
+    lab.changed();
+    Ok(TrialReceipt { counted })
+}
+
+/// A job without open trials is done; an experiment without open jobs is finished. A trial that must be tried again leaves its job
+/// open: the agent goes on with the others, and the lease that it does not renew brings the job back.
+async fn finish_job(lab: &Lab, tx: &mut Tx, id: JobId) -> Result<(), StoreError> {
+    let open = store::trial_list_of_job(tx, id).await?.iter().any(|trial| !trial.state.is_over());
+    if open {
+        return Ok(());
+    }
+    let Some(record) = store::job_get(tx, id).await? else { return Ok(()) };
+    if let Ok(next) = job::step(&record.state, JobEvent::AllOver, lab.now()) {
+        store::job_state_set(tx, id, &record.state, &next).await?;
+    }
+    finish_experiment(lab, tx, id.experiment).await
+}
+
+/// Finishes an experiment when nothing of it is open.
+pub(super) async fn finish_experiment(lab: &Lab, tx: &mut Tx, id: ExperimentId) -> Result<(), StoreError> {
+    let counts = store::trial_counts(tx, &[id]).await?.remove(&id).unwrap_or_default();
+    if counts.queued + counts.running > 0 {
+        return Ok(());
+    }
+    let Some(record) = store::experiment_get(tx, id).await? else { return Ok(()) };
+    if let Ok(next) = state::step(record.state, ExperimentEvent::AllOver) {
+        if next != record.state {
+            store::experiment_state_set(tx, id, record.state, next, lab.now()).await?;
+            tracing::info!(experiment = %id, "experiment finished");
+        }
+    }
+    Ok(())
+}

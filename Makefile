@@ -1,0 +1,27 @@
+# The front door. Each target is one line; what they do is in xtask (Rust), which installs what it misses and says so.
+XTASK = cargo run --quiet --package xtask --
+
+.PHONY: help demo test bench lint fmt dev doc
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1 - /p' Makefile | sed 's/ - /\t/' | expand -t 14
+
+demo: ## a whole lab on this machine; ARGS=--quick, ARGS=--exit
+	@$(XTASK) demo $(ARGS)
+
+test: ## everything that must pass: lints, tests on both databases, real disks, documentation
+	@$(XTASK) test $(ARGS)
+
+bench: ## performance as ratios in one run
+	@$(XTASK) bench $(ARGS)
+
+lint: ## formatting, clippy, licences
+	@$(XTASK) lint
+
+fmt: ## format the code
+	@cargo fmt --all
+
+dev: ## the demo from a debug build, quick to change
+	@$(XTASK) dev $(ARGS)
+
+doc: ## API documentation, without warnings
+	@$(XTASK) doc

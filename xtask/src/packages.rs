@@ -1,0 +1,71 @@
+//! Debian packages that a target needs: says which and why, asks at a terminal, installs what is missing.
+
+use std::io::{IsTerminal, Write};
+
+use crate::run::{Failed, is_installed, program, succeeds};
+
+/// A program that must be there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Need {
+    program: &'static str,
+    package: &'static str,
+    why: &'static str,
+}
+
+const fn need(program: &'static str, package: &'static str, why: &'static str) -> Need {
+    Need { program, package, why }
+}
+
+/// Needs of the demo.
+pub(crate) const DEMO: [Need; 5] = [
+    need("cc", "gcc", "to build SQLite, which is embedded"),
+    need("mkfs.ext4", "e2fsprogs", "to make the file systems of the trials"),
+    need("losetup", "mount", "to make the loop disks"),
+    need("blkid", "util-linux", "to see whether a disk carries a foreign file system"),
+    need("dd", "coreutils", "the workload"),
+];
+
+/// Further needs of the tests.
+pub(crate) const TEST: [Need; 4] = [
+    need("postgres", "postgresql", "every store test runs on SQLite and on PostgreSQL"),
+    need("fio", "fio", "trials with fio on real disks"),
+    need("mkfs.xfs", "xfsprogs", "trials on XFS"),
+    need("chromium", "chromium", "the pages are opened in a browser"),
+];
+
+/// Installs what is missing of `needs`.
+pub(crate) fn install(needs: &[Need]) -> Result<(), Failed> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !is_installed(need.program)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    eprintln!("missing Debian packages:");
+    for need in &missing {
+        eprintln!("  {:<12} {}", need.package, need.why);
+    }
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let by_hand = format!("install them: apt-get install {}", packages.join(" "));
+    if !is_installed("apt-get") {
+        return Err(Failed(format!("this is no Debian; {by_hand} (or what they are called here)")));
+    }
+    if !succeeds("test", &["-w", "/var/lib/dpkg"]) {
+        return Err(Failed(format!("only root can {by_hand}")));
+    }
+    if std::io::stdin().is_terminal() && !agreed() {
+        return Err(Failed(by_hand));
+    }
+    let install = [&["install", "--yes", "--no-install-recommends"], packages.as_slice()].concat();
+    // The lists of a fresh machine are empty or old.
+    if !succeeds("apt-get", &[&["--dry-run"], install.as_slice()].concat()) {
+        program("apt-get", &["update", "--quiet"])?;
+    }
+    program("apt-get", &install)
+}
+
+fn agreed() -> bool {
+    eprint!("install them now? [Y/n] ");
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim(), "" | "y" | "Y" | "yes")
+}

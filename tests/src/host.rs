@@ -6,7 +6,8 @@ use blklab_model::host::Host;
 use blklab_model::outcome::Outcome;
 use blklab_wire::PROTOCOL;
 use blklab_wire::agent::{
-    Claim, Heartbeat, HeartbeatReply, Hello, JobSpec, Output, Refusal, TaskElapsed, TrialPhase, TrialReceipt, TrialReport, TrialSpec, Welcome,
+    Claim, Heartbeat, HeartbeatReply, Hello, JobSpec, Output, Refusal, TaskElapsed, TrialPhase, TrialReceipt, TrialReport, TrialSpec,
+    Welcome,
 };
 use reqwest::StatusCode;
 use serde::Serialize;
@@ -73,7 +74,8 @@ impl ScriptedHost {
     /// Says that it works on a trial of a job.
     pub async fn heartbeat(&self, job: &JobSpec, trial: Option<&TrialSpec>) -> Result<HeartbeatReply, Refused> {
         let at = trial.map(|spec| TrialPhase { trial: spec.trial, phase: "workload".into() });
-        self.beat(Heartbeat { host: self.host.name.clone(), incarnation: self.incarnation.clone(), job: Some(job.job), at, dirty: None }).await
+        self.beat(Heartbeat { host: self.host.name.clone(), incarnation: self.incarnation.clone(), job: Some(job.job), at, dirty: None })
+            .await
     }
 
     /// Any heartbeat.

@@ -4,5 +4,5 @@
 mod host;
 mod lab;
 
-pub use host::{ScriptedHost, dd_output};
+pub use host::{Refused, ScriptedHost, dd_output};
 pub use lab::{TestLab, submission};

@@ -83,9 +83,12 @@ impl Artifacts {
             Err(error @ (ArtifactError::BadName(_) | ArtifactError::Full { .. } | ArtifactError::Io { .. })) => return Err(error),
         }
         let path = self.path(&sha256)?;
-        self.write(&path, bytes).map_err(|source| match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ArtifactError::Full { folder: self.folder.clone(), bytes: bytes.len() },
-            _ => failed("write", &path)(source),
+        self.write(&path, bytes).map_err(|source| {
+            if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+                ArtifactError::Full { folder: self.folder.clone(), bytes: bytes.len() }
+            } else {
+                failed("write", &path)(source)
+            }
         })?;
         Ok(sha256)
     }
@@ -93,9 +96,12 @@ impl Artifacts {
     /// Gives back the bytes of a name, checked against it.
     pub fn get(&self, sha256: &str) -> Result<Vec<u8>, ArtifactError> {
         let path = self.path(sha256)?;
-        let bytes = fs::read(&path).map_err(|source| match source.kind() {
-            ErrorKind::NotFound => ArtifactError::Missing { sha256: sha256.to_owned(), folder: self.folder.clone() },
-            _ => failed("read", &path)(source),
+        let bytes = fs::read(&path).map_err(|source| {
+            if source.kind() == ErrorKind::NotFound {
+                ArtifactError::Missing { sha256: sha256.to_owned(), folder: self.folder.clone() }
+            } else {
+                failed("read", &path)(source)
+            }
         })?;
         let found = digest(&bytes);
         if found != sha256 {

@@ -3,6 +3,8 @@
 
 mod host;
 mod lab;
+mod machine;
 
 pub use host::{Refused, ScriptedHost, dd_output};
 pub use lab::{TestLab, submission};
+pub use machine::{can_make_disks, program};

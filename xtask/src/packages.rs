@@ -26,11 +26,10 @@ pub(crate) const DEMO: [Need; 5] = [
 ];
 
 /// Further needs of the tests.
-pub(crate) const TEST: [Need; 4] = [
+pub(crate) const TEST: [Need; 3] = [
     need("postgres", "postgresql", "every store test runs on SQLite and on PostgreSQL"),
     need("fio", "fio", "trials with fio on real disks"),
     need("mkfs.xfs", "xfsprogs", "trials on XFS"),
-    need("chromium", "chromium", "the pages are opened in a browser"),
 ];
 
 /// Installs what is missing of `needs`.

@@ -28,7 +28,7 @@ pub(crate) fn all(strictness: Strictness) -> Result<(), Failed> {
         Strictness::SkipWhatCannotRun => "0",
         Strictness::FailWhatCannotRun => "1",
     };
-    let environment = [("BLKLAB_REQUIRE_ROOT", require), ("BLKLAB_REQUIRE_POSTGRES", require), ("BLKLAB_REQUIRE_CHROMIUM", require)];
+    let environment = [("BLKLAB_REQUIRE_ROOT", require), ("BLKLAB_REQUIRE_POSTGRES", require)];
     cargo(&["build", "--workspace", "--all-features", "--bins"])?;
     cargo_with(&environment, &["test", "--workspace", "--all-features"])?;
     doc()

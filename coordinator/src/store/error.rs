@@ -38,7 +38,7 @@ pub enum StoreError {
     /// A migration failed; the ones before it stay.
     #[error("failed to bring the tables up to date: {0}")]
     Migrate(#[source] MigrateError),
-    /// No connection, or no turn to write, within [`WAIT`](super::connect::WAIT).
+    /// No connection, or no turn to write, within the time that anybody waits.
     #[error("the database is busy: no turn for {statement} within {} s; is another transaction held open?", super::connect::WAIT.as_secs())]
     Busy {
         /// What waited.

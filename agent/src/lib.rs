@@ -1,1 +1,29 @@
-//! blklab agent
+//! blklab on a lab host: it claims jobs, runs their trials on the disks that it was given, and reports.
+//!
+//! | question | module |
+//! |---|---|
+//! | who am I, and which disks may I touch? | [`config`] |
+//! | what disks and what machine are there? | [`inventory`] |
+//! | may this disk be written to? | [`guard`] |
+//! | what are the steps of a trial, and what undoes them? | [`cycle`] |
+//! | how is each step done here? | [`host`], [`sys`] |
+//! | how is a load started, limited, timed, killed? | [`launch`], [`builtin`], [`monitor`] |
+//! | what must be given back after a crash? | [`journal`] |
+//! | how does it talk to the coordinator? | [`session`] |
+//!
+//! `main.rs` calls [`cli`]. Blocking code runs the cycle, for it waits for one thing at a time; only [`session`] is async.
+
+pub mod builtin;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod cycle;
+pub mod guard;
+pub mod host;
+pub mod inventory;
+pub mod journal;
+pub mod launch;
+pub mod monitor;
+pub mod session;
+pub mod stop;
+pub mod sys;

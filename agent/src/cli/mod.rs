@@ -1,0 +1,174 @@
+//! The command line: what it accepts, and which function answers it.
+
+mod check;
+mod clean;
+mod inventory;
+mod run;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use blklab_model::workload::command::{Builtin, IoPriority};
+use clap::{Args, Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{self, Config};
+use crate::launch::{self, Launch, Task};
+
+/// Exit status for a command line or a configuration that cannot be used.
+const USAGE: u8 = 2;
+
+/// Shown under `--help`.
+const AFTER_HELP: &str = "\
+A first configuration, agent.toml:
+
+    name = \"lab-1\"                            # of this host, unique in the lab
+    coordinator = \"http://127.0.0.1:7070\"
+    token_file = \"/etc/blklab/enrolment-token\"
+    state_dir = \"/var/lib/blklab-agent\"       # journal, spool, files of loop disks
+
+    [[disk]]                                  # only these are ever touched; `inventory` shows the ids
+    id = \"wwn-0x50014ee2b1f5e7aa\"
+    class = \"sata-hdd\"
+
+    [[loop_disk]]                             # a disk that the agent makes and removes itself
+    name = \"slow\"
+    class = \"fc-array\"
+    size = \"512 MiB\"
+    read_iops = 125                           # limits below the I/O scheduler; leave out for none
+    read_bytes_per_s = \"40 MiB\"
+
+Exit status: 0 done; 1 failed, the reason is on standard error; 2 wrong usage or configuration.
+Log: RUST_LOG=debug shows more, RUST_LOG=warn less.";
+
+#[derive(Debug, Parser)]
+#[command(name = "blklab-agent", version, about = "Runs the trials of a blklab coordinator on the disks of this host", after_help = AFTER_HELP)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the coordinator until SIGTERM or Ctrl-C. Needs root.
+    Run(RunArgs),
+    /// List the disks of this host: which may be used, which not and why, and what to write into the configuration.
+    Inventory {
+        #[command(flatten)]
+        config: ConfigArg,
+        /// Print JSON instead of a table.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove whatever an agent that was killed left behind: mounts, loop devices, control groups, files, changed tunables.
+    Clean(ConfigArg),
+    /// Tell what is missing before the agent can run, and how to get it. Changes nothing.
+    Check(ConfigArg),
+    /// Start one load; the agent calls this itself.
+    #[command(hide = true)]
+    Launch(LaunchArgs),
+}
+
+#[derive(Debug, Args)]
+struct ConfigArg {
+    /// Configuration of the agent.
+    #[arg(long, value_name = "FILE", default_value = "/etc/blklab/agent.toml")]
+    config: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    #[command(flatten)]
+    config: ConfigArg,
+    /// Stop when the process that started this one ends.
+    #[arg(long)]
+    die_with_parent: bool,
+}
+
+#[derive(Debug, Args)]
+struct LaunchArgs {
+    #[arg(long)]
+    cgroup: Option<PathBuf>,
+    #[arg(long)]
+    ioprio: Option<IoPriority>,
+    /// JSON of a built-in task.
+    #[arg(long, conflicts_with = "argv", value_parser = parse_builtin)]
+    builtin: Option<Builtin>,
+    #[arg(last = true)]
+    argv: Vec<String>,
+}
+
+/// Everything that `main` does.
+pub fn main() -> ExitCode {
+    match Cli::parse().command {
+        // Before anything else: a load must not inherit threads, logs or signal handlers.
+        Command::Launch(args) => launch::run(&args.into()),
+        Command::Run(args) => with_config(&args.config.config, |config| run::run(config, args.die_with_parent)),
+        Command::Inventory { config, json } => {
+            let form = if json { inventory::Form::Json } else { inventory::Form::Text };
+            with_config(&config.config, |config| inventory::print(&config, form))
+        }
+        Command::Clean(args) => with_config(&args.config, |config| clean::clean(&config)),
+        Command::Check(args) => with_config(&args.config, |config| check::check(&config)),
+    }
+}
+
+fn with_config(file: &Path, command: impl FnOnce(Config) -> anyhow::Result<ExitCode>) -> ExitCode {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    let config = match config::load(file) {
+        Ok(config) => config,
+        Err(error) => return complain(&error, USAGE),
+    };
+    command(config).unwrap_or_else(|error| complain(&format!("{error:#}"), 1))
+}
+
+fn complain(error: &dyn std::fmt::Display, status: u8) -> ExitCode {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "blklab-agent: {error}");
+    ExitCode::from(status)
+}
+
+fn parse_builtin(json: &str) -> Result<Builtin, String> {
+    serde_json::from_str(json).map_err(|error| error.to_string())
+}
+
+impl From<LaunchArgs> for Launch {
+    fn from(args: LaunchArgs) -> Self {
+        let task = args.builtin.map_or(Task::Program(args.argv), Task::Builtin);
+        Launch { cgroup: args.cgroup, io_priority: args.ioprio, task }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_launch_survives_the_command_line() {
+        let builtin = Builtin::TreeRead { path: "/mnt/a b".into(), block_bytes: 512 };
+        let launches = [
+            Launch { cgroup: None, io_priority: None, task: Task::Program(vec!["dd".into(), "--help".into(), "--".into()]) },
+            Launch { cgroup: Some("/sys/fs/cgroup/x".into()), io_priority: Some(IoPriority::Realtime(0)), task: Task::Builtin(builtin) },
+        ];
+        for launch in launches {
+            let argv = std::iter::once("blklab-agent".into()).chain(launch.args());
+            let Command::Launch(args) = Cli::try_parse_from(argv).unwrap().command else { panic!("another command") };
+            assert_eq!(Launch::from(args), launch);
+        }
+    }
+
+    /// The example in the help must stay one that works.
+    #[test]
+    fn the_help_teaches_a_good_configuration() {
+        let (_, rest) = AFTER_HELP.split_once("agent.toml:\n").unwrap();
+        let (example, _) = rest.split_once("Exit status").unwrap();
+        config::parse("help", example).unwrap();
+    }
+}

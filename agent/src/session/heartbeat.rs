@@ -1,0 +1,112 @@
+//! The sign of life: what the host works on, sent at a steady pace whatever the trial does. The answer may take the job away.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use blklab_model::id::{JobId, TrialId};
+use blklab_wire::agent::TrialPhase;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use super::client::{Client, ClientError};
+
+/// What the host works on, shared between the session, the cycle and the heartbeat.
+#[derive(Debug, Default)]
+pub(super) struct Status {
+    inner: Mutex<Inner>,
+    send: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    job: Option<JobId>,
+    at: Option<TrialPhase>,
+    dirty: Option<String>,
+    is_job_dropped: bool,
+    is_lost: bool,
+}
+
+impl Status {
+    pub(super) fn set_job(&self, job: Option<JobId>) {
+        let mut inner = self.lock();
+        inner.job = job;
+        inner.is_job_dropped = false;
+    }
+
+    pub(super) fn enter(&self, trial: TrialId, phase: &str) {
+        self.lock().at = Some(TrialPhase { trial, phase: phase.to_owned() });
+    }
+
+    pub(super) fn leave_trial(&self) {
+        self.lock().at = None;
+    }
+
+    pub(super) fn set_dirty(&self, dirty: Option<String>) {
+        self.lock().dirty = dirty;
+    }
+
+    pub(super) fn is_dirty(&self) -> bool {
+        self.lock().dirty.is_some()
+    }
+
+    /// The job is no longer this host's.
+    pub(super) fn is_job_dropped(&self) -> bool {
+        self.lock().is_job_dropped
+    }
+
+    /// The coordinator no longer knows this agent.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lock().is_lost
+    }
+
+    pub(super) fn found_again(&self) {
+        self.lock().is_lost = false;
+    }
+
+    /// Sends a heartbeat without waiting for its turn, so that pages show the new trial.
+    pub(super) fn send_now(&self) {
+        self.send.notify_one();
+    }
+
+    pub(super) fn snapshot(&self) -> (Option<JobId>, Option<TrialPhase>, Option<String>) {
+        let inner = self.lock();
+        (inner.job, inner.at.clone(), inner.dirty.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends heartbeats until aborted.
+pub(super) fn start(client: Arc<Client>, status: Arc<Status>, period: Duration) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let mut is_away = false;
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(period) => {}
+                () = status.send.notified() => {}
+            }
+            match client.heartbeat(&status).await {
+                Ok(reply) => {
+                    is_away = false;
+                    if reply.drop_job {
+                        status.lock().is_job_dropped = true;
+                    }
+                }
+                Err(error @ (ClientError::Refused { .. } | ClientError::Garbled(_) | ClientError::Setup(_))) => {
+                    tracing::warn!(%error, "the coordinator does not take this agent's heartbeat");
+                    let mut inner = status.lock();
+                    inner.is_lost = true;
+                    inner.is_job_dropped = true;
+                }
+                // Logged once for each absence.
+                Err(ClientError::Away(_)) if is_away => {}
+                Err(ClientError::Away(error)) => {
+                    tracing::warn!(error, "heartbeat not delivered");
+                    is_away = true;
+                }
+            }
+        }
+    })
+}

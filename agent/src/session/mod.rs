@@ -1,0 +1,353 @@
+//! The agent's life with its coordinator: say hello, claim jobs, run their trials, hand in reports. The only async code of the agent; each
+//! trial runs as blocking code on a thread of its own, and between two trials nothing is sent, so that no upload disturbs a measurement.
+
+mod backoff;
+mod client;
+mod heartbeat;
+mod report;
+mod spool;
+mod token;
+
+pub use client::ClientError;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use blklab_model::outcome::{Failure, Outcome};
+use blklab_wire::agent::{Hello, JobSpec, MAX_CLAIM_WAIT_MS, TrialReport, TrialSpec};
+
+use crate::config::Config;
+use crate::cycle::machine::{Machine, Record};
+use crate::cycle::plan::plan;
+use crate::cycle::run::{self, Cycle};
+use crate::stop::Stop;
+use crate::sys::SysError;
+use backoff::Backoff;
+use client::Client;
+use heartbeat::Status;
+use spool::Spool;
+use token::Token;
+
+/// Between two attempts to clean a dirty host.
+const CLEAN_PERIOD: Duration = Duration::from_secs(10);
+
+/// At the end of the agent, how long the last reports may take; what is not handed in by then stays in the spool.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Why an agent gives up. Everything else is waited for.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The coordinator does not know the token.
+    #[error("the coordinator at {coordinator} refuses the token of this agent ({reason}); {remedy}")]
+    WrongToken {
+        /// Its address.
+        coordinator: String,
+        /// Its words.
+        reason: String,
+        /// Where the right one goes.
+        remedy: String,
+    },
+    /// Another agent lives under the name.
+    #[error("the name `{name}` is taken: {reason}; give this host another `name`, or stop the other agent")]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// The coordinator's words.
+        reason: String,
+    },
+    /// Agent and coordinator do not speak the same version.
+    #[error("agent and coordinator do not understand each other: {0}; install the agent that came with the coordinator")]
+    Protocol(String),
+    /// The token, the spool or the client cannot be set up.
+    #[error("failed to {0}")]
+    Sys(#[from] SysError),
+    /// The client cannot be made.
+    #[error("failed to set up HTTP: {0}")]
+    Http(#[from] ClientError),
+    /// The blocking half died of a bug.
+    #[error("a trial ended in a panic: {0}; `blklab-agent clean` gives back what it left")]
+    Panic(String),
+}
+
+type Result<T> = std::result::Result<T, SessionError>;
+
+/// Serves the coordinator until `stop` is asked. In the end everything that the machine made is given back.
+pub async fn serve<M: Machine>(config: &Config, machine: M, stop: Stop) -> Result<()> {
+    let mut session = Session::new(config, machine, stop)?;
+    let served = session.serve().await;
+    let closed = session.on_machine(Machine::close).await?;
+    if let Err(reason) = closed {
+        tracing::error!(reason, "not everything could be given back; run `blklab-agent clean`");
+    }
+    served
+}
+
+struct Session<M> {
+    config: Config,
+    /// Always there but while a blocking task has it.
+    machine: Option<M>,
+    stop: Stop,
+    client: Arc<Client>,
+    status: Arc<Status>,
+    spool: Spool,
+    token: Token,
+}
+
+/// Why the inner loop was left.
+enum Left {
+    Stopped,
+    /// The coordinator went away or forgot us: say hello again.
+    Lost,
+}
+
+impl<M: Machine> Session<M> {
+    fn new(config: &Config, machine: M, stop: Stop) -> Result<Self> {
+        let token = Token::load(config)?;
+        let incarnation = format!("{}.{:016x}", machine.machine_id(), random_u64()?);
+        let client = Client::new(config, &incarnation, token.current())?;
+        Ok(Session {
+            config: config.clone(),
+            machine: Some(machine),
+            stop,
+            client: Arc::new(client),
+            status: Arc::default(),
+            spool: Spool::open(&config.state_dir)?,
+            token,
+        })
+    }
+
+    async fn serve(&mut self) -> Result<()> {
+        while !self.stop.is_asked() {
+            let Some(heartbeat_ms) = self.hello().await? else { break };
+            let heartbeat = heartbeat::start(Arc::clone(&self.client), Arc::clone(&self.status), Duration::from_millis(heartbeat_ms));
+            let left = self.work().await;
+            heartbeat.abort();
+            match left? {
+                Left::Stopped => break,
+                Left::Lost => {}
+            }
+        }
+        // The coordinator hears at once that the job is free again; if it is away, it finds out by itself.
+        self.status.set_job(None);
+        let farewell = async {
+            let _ = self.spool.drain(&self.client).await;
+            let _ = self.client.heartbeat(&self.status).await;
+        };
+        let _ = tokio::time::timeout(FAREWELL, farewell).await;
+        Ok(())
+    }
+
+    /// Introduces the host, waiting for the coordinator as long as it takes. None when asked to stop meanwhile.
+    async fn hello(&mut self) -> Result<Option<u64>> {
+        let (facts, disks) = self.on_machine(|machine| (machine.facts(), machine.disks())).await?;
+        for disk in &disks {
+            tracing::info!(disk = %disk.id, class = %disk.class, name = disk.facts.kernel_name, health = ?disk.health, "disk");
+        }
+        let hello = Hello {
+            protocol: blklab_wire::PROTOCOL,
+            host: self.config.name.clone(),
+            incarnation: self.client.incarnation().to_owned(),
+            facts,
+            disks,
+        };
+        let mut backoff = Backoff::default();
+        loop {
+            match self.client.hello(&hello).await {
+                Ok(welcome) => {
+                    if let Some(token) = &welcome.token {
+                        self.token.keep(token)?;
+                        self.client.set_token(token);
+                    }
+                    tracing::info!(coordinator = self.config.coordinator, "the coordinator knows this host");
+                    return Ok(Some(welcome.heartbeat_ms));
+                }
+                Err(ClientError::Refused { status: 401, refusal }) => {
+                    let Some(enrolment) = self.token.fall_back() else { return Err(self.wrong_token(refusal.error)) };
+                    tracing::warn!("the coordinator does not know this host's own token; trying the enrolment token");
+                    self.client.set_token(&enrolment);
+                }
+                Err(ClientError::Refused { status: 409, refusal }) => {
+                    return Err(SessionError::NameTaken { name: self.config.name.to_string(), reason: refusal.error });
+                }
+                Err(ClientError::Refused { status: 426, refusal }) => return Err(SessionError::Protocol(refusal.error)),
+                Err(error) => {
+                    let wait = backoff.next();
+                    tracing::warn!(coordinator = self.config.coordinator, %error, "no answer; trying again in {} s", wait.as_secs());
+                    if self.sleep(wait).await {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn wrong_token(&self, reason: String) -> SessionError {
+        SessionError::WrongToken { coordinator: self.config.coordinator.clone(), reason, remedy: self.token.remedy() }
+    }
+
+    /// Claims and runs jobs until something ends it.
+    async fn work(&mut self) -> Result<Left> {
+        self.status.found_again();
+        let mut backoff = Backoff::default();
+        loop {
+            if self.stop.is_asked() {
+                return Ok(Left::Stopped);
+            }
+            if self.status.is_lost() || self.spool.drain(&self.client).await.is_err() {
+                return Ok(self.lost(&mut backoff).await);
+            }
+            if !self.clean_host().await? {
+                if self.sleep(CLEAN_PERIOD).await {
+                    return Ok(Left::Stopped);
+                }
+                continue;
+            }
+            let claimed = tokio::select! {
+                claimed = self.client.claim(MAX_CLAIM_WAIT_MS) => claimed,
+                () = self.stop.asked() => return Ok(Left::Stopped),
+            };
+            match claimed {
+                Ok(Some(job)) => {
+                    self.run_job(&job).await?;
+                    self.status.set_job(None);
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "cannot claim");
+                    return Ok(self.lost(&mut backoff).await);
+                }
+            }
+        }
+    }
+
+    async fn lost(&self, backoff: &mut Backoff) -> Left {
+        if self.sleep(backoff.next()).await { Left::Stopped } else { Left::Lost }
+    }
+
+    async fn run_job(&mut self, job: &JobSpec) -> Result<()> {
+        tracing::info!(job = %job.job, trials = job.trials.len(), "claimed");
+        self.status.set_job(Some(job.job));
+        for spec in &job.trials {
+            if self.stop.is_asked() || self.status.is_job_dropped() {
+                tracing::info!(job = %job.job, "left before its end");
+                break;
+            }
+            let Some(report) = self.run_trial(job, spec).await? else { break };
+            self.hand_in(report).await;
+            if !self.clean_host().await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// None when it was stopped: an unfinished trial is not reported, so that it is tried again.
+    async fn run_trial(&mut self, job: &JobSpec, spec: &TrialSpec) -> Result<Option<TrialReport>> {
+        tracing::info!(trial = %spec.trial, attempt = spec.attempt, disk = %spec.disk, scheduler = spec.scheduler.label, "begins");
+        let (host, job) = (self.config.name.clone(), job.job);
+        let started = self.on_machine(|machine| machine.now()).await?;
+        let cycle = match plan(spec) {
+            Ok(steps) => {
+                let (stop, status, trial) = (self.stop.clone(), Arc::clone(&self.status), spec.trial);
+                status.enter(trial, "check");
+                status.send_now();
+                self.on_machine(move |machine| run::run(&steps, machine, &stop, &|phase| status.enter(trial, phase.word()))).await?
+            }
+            Err(failure) => not_planned(failure),
+        };
+        self.status.leave_trial();
+        if let Some(reason) = &cycle.dirty {
+            tracing::error!(reason, "the host is dirty");
+            self.status.set_dirty(Some(reason.clone()));
+        }
+        let Some(outcome) = cycle.outcome else { return Ok(None) };
+        match &outcome {
+            Outcome::Completed => tracing::info!(trial = %spec.trial, "completed"),
+            Outcome::Failed(failure) => {
+                tracing::warn!(trial = %spec.trial, fault = failure.fault.word(), step = failure.step, failure.message, "failed")
+            }
+        }
+        let mut report = TrialReport {
+            host,
+            job,
+            trial: spec.trial,
+            attempt: spec.attempt,
+            outcome,
+            started,
+            phases: cycle.phases,
+            window: cycle.record.window,
+            elapsed: cycle.record.elapsed,
+            outputs: cycle.record.outputs,
+            environment: cycle.record.environment,
+        };
+        report::fit(&mut report.outputs);
+        Ok(Some(report))
+    }
+
+    /// First to the spool, then to the coordinator. With a full disk it must reach the coordinator before anything else is begun.
+    async fn hand_in(&mut self, report: TrialReport) {
+        let mut backoff = Backoff::default();
+        while let Err(error) = self.spool.put(&report) {
+            tracing::error!(trial = %report.trial, %error, "a report cannot be kept on disk; handing it in directly");
+            match self.client.trial(&report::json(&report)).await {
+                Ok(_) => return,
+                Err(error) => {
+                    tracing::error!(trial = %report.trial, %error, "nor can it be handed in; free some space on the disk of the state folder")
+                }
+            }
+            if self.sleep(backoff.next()).await {
+                return;
+            }
+        }
+        if let Err(error) = self.spool.drain(&self.client).await {
+            tracing::warn!(%error, reports = self.spool.len(), "the coordinator is away; reports wait in the spool");
+        }
+    }
+
+    /// True when the host is clean, or was made so.
+    async fn clean_host(&mut self) -> Result<bool> {
+        if !self.status.is_dirty() {
+            return Ok(true);
+        }
+        match self.on_machine(Machine::clean_trial).await? {
+            Ok(()) => {
+                tracing::info!("the host is clean again");
+                self.status.set_dirty(None);
+                Ok(true)
+            }
+            Err(reason) => {
+                tracing::error!(reason, "the host is still dirty and takes no job");
+                self.status.set_dirty(Some(reason));
+                Ok(false)
+            }
+        }
+    }
+
+    /// Lends the machine to blocking code.
+    async fn on_machine<T: Send + 'static>(&mut self, work: impl FnOnce(&mut M) -> T + Send + 'static) -> Result<T> {
+        let mut machine = self.machine.take().ok_or_else(|| SessionError::Panic("the machine is lost".to_owned()))?;
+        let joined = tokio::task::spawn_blocking(move || {
+            let result = work(&mut machine);
+            (machine, result)
+        });
+        let (machine, result) = joined.await.map_err(|error| SessionError::Panic(error.to_string()))?;
+        self.machine = Some(machine);
+        Ok(result)
+    }
+
+    /// True when asked to stop meanwhile.
+    async fn sleep(&self, duration: Duration) -> bool {
+        tokio::select! {
+            () = tokio::time::sleep(duration) => false,
+            () = self.stop.asked() => true,
+        }
+    }
+}
+
+fn not_planned(failure: Failure) -> Cycle {
+    Cycle { outcome: Some(Outcome::Failed(failure)), phases: Vec::new(), record: Record::default(), dirty: None }
+}
+
+fn random_u64() -> std::result::Result<u64, SysError> {
+    getrandom::u64().map_err(|error| SysError::Unsupported { act: "draw a random number".into(), reason: error.to_string() })
+}

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -58,6 +59,8 @@ pub fn program(name: &str) -> Command {
     let path = find(name).unwrap_or_else(|| PathBuf::from(name));
     #[expect(clippy::disallowed_methods, reason = "the one place of the agent that builds commands")]
     let mut command = Command::new(path);
+    // Messages of programs begin with their name as the workload wrote it.
+    command.arg0(name);
     command.env_clear().env("PATH", search_path()).env("LC_ALL", "C").env("HOME", "/");
     command
 }

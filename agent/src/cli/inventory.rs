@@ -28,8 +28,10 @@ pub(super) struct Listing {
     id: Option<DiskId>,
     /// None for a disk that the configuration does not list.
     class: Option<DiskClass>,
-    /// Why it is refused; none when it may be used.
+    /// Why it is refused, or would be if it were listed; none when nothing stands against it.
     refused: Option<String>,
+    /// It could be listed.
+    can_be_listed: bool,
     facts: DiskFacts,
 }
 
@@ -67,11 +69,19 @@ pub(super) fn list(config: &Config) -> anyhow::Result<(Vec<Listing>, Vec<DiskId>
 fn listing(config: &Config, roots: &Roots, journal: &Journal, disk: &Found, all: &[Found]) -> anyhow::Result<Listing> {
     let entry = config.disks.iter().find(|entry| Some(&entry.id) == disk.id.as_ref());
     let same_id = all.iter().filter(|other| other.id == disk.id).count();
-    let subject = Subject { name: &disk.facts.kernel_name, id: disk.id.as_ref(), allowed: entry.is_some(), same_id };
+    // Also for a disk that is not listed: would anything else stand against it?
+    let subject = Subject { name: &disk.facts.kernel_name, id: disk.id.as_ref(), allowed: true, same_id };
     let standing = probe::standing(roots, &subject)?;
     let ours = disk.id.as_ref().and_then(|id| journal.signature(id));
-    let refused = guard::decide(&standing, ours).err().map(|refusal: Refusal| refusal.to_string());
-    Ok(Listing { id: disk.id.clone(), class: entry.map(|entry| entry.class.clone()), refused, facts: disk.facts.clone() })
+    let refusal = guard::decide(&standing, ours).err();
+    let is_in_use = refusal.as_ref().is_some_and(Refusal::is_in_use);
+    Ok(Listing {
+        id: disk.id.clone(),
+        class: entry.map(|entry| entry.class.clone()),
+        refused: refusal.map(|refusal| refusal.to_string()),
+        can_be_listed: entry.is_none() && disk.id.is_some() && !is_in_use,
+        facts: disk.facts.clone(),
+    })
 }
 
 fn render(listings: &[Listing], missing: &[DiskId], loop_disks: &[LoopDiskConfig]) -> String {
@@ -80,18 +90,16 @@ fn render(listings: &[Listing], missing: &[DiskId], loop_disks: &[LoopDiskConfig
         let id = disk.id.as_ref().map_or("no stable id", DiskId::as_str);
         let class = disk.class.as_ref().map_or("not listed", DiskClass::as_str);
         let _ = writeln!(text, "{}  {id}  [{class}]\n    {}", disk.facts.kernel_name, facts_line(&disk.facts));
-        match &disk.refused {
-            None => text.push_str("    may be used\n"),
-            Some(reason) => {
+        match (&disk.refused, &disk.class) {
+            (None, Some(_)) => text.push_str("    may be used\n"),
+            (None, None) => text.push_str("    blank and unused, but not listed: the lab does not touch it\n"),
+            (Some(reason), _) => {
                 let _ = writeln!(text, "    refused: {reason}");
             }
         }
-        if let (Some(id), None) = (&disk.id, &disk.class) {
-            let _ = writeln!(
-                text,
-                "    to list it:\n        [[disk]]\n        id = \"{id}\"\n        class = \"{}\"",
-                likely_class(&disk.facts)
-            );
+        if let Some(id) = disk.id.as_ref().filter(|_| disk.can_be_listed) {
+            let class = likely_class(&disk.facts);
+            let _ = writeln!(text, "    to give it to the lab:\n        [[disk]]\n        id = \"{id}\"\n        class = \"{class}\"");
         }
     }
     for id in missing {
@@ -142,10 +150,11 @@ mod tests {
             ..DiskFacts::default()
         };
         let id: DiskId = "wwn-0x5".parse().unwrap();
+        let listing = |facts: DiskFacts| Listing { id: Some(id.clone()), class: None, refused: None, can_be_listed: false, facts };
         let listings = [
-            Listing { id: Some(id.clone()), class: Some("sata-hdd".parse().unwrap()), refused: None, facts: facts("sda", "sata", true) },
-            Listing { id: Some(id), class: None, refused: Some("sdb is not on the allow-list".into()), facts: facts("sdb", "nvme", false) },
-            Listing { id: None, class: None, refused: Some("vda has no stable id".into()), facts: facts("vda", "virtio", true) },
+            Listing { class: Some("sata-hdd".parse().unwrap()), ..listing(facts("sda", "sata", true)) },
+            Listing { can_be_listed: true, ..listing(facts("sdb", "nvme", false)) },
+            Listing { refused: Some("vda is mounted on /".into()), ..listing(facts("vda", "virtio", true)) },
         ];
         let config = crate::config::parse(
             "a",

@@ -27,7 +27,7 @@ A first configuration, agent.toml:
     token_file = \"/etc/blklab/enrolment-token\"
     state_dir = \"/var/lib/blklab-agent\"       # journal, spool, files of loop disks
 
-    [[disk]]                                  # only these are ever touched; `inventory` shows the ids
+    [[disk]]                                  # only these are touched; see `inventory`
     id = \"wwn-0x50014ee2b1f5e7aa\"
     class = \"sata-hdd\"
 

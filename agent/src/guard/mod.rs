@@ -149,6 +149,22 @@ pub enum Refusal {
     },
 }
 
+impl Refusal {
+    /// Does somebody work with the disk right now? Then nobody should be invited to give it to the lab.
+    pub fn is_in_use(&self) -> bool {
+        match self {
+            Refusal::Mounted { .. } | Refusal::Swap { .. } | Refusal::Held { .. } | Refusal::Claimed { .. } => true,
+            Refusal::NoStableId { .. }
+            | Refusal::NotUnique { .. }
+            | Refusal::NotAllowed { .. }
+            | Refusal::ReadOnly { .. }
+            | Refusal::Partitioned { .. }
+            | Refusal::ForeignSignature { .. }
+            | Refusal::UnknownSignature { .. } => false,
+        }
+    }
+}
+
 /// May the lab write to this disk? `ours` is the UUID of the file system that the lab put on it, if it has.
 pub fn decide(standing: &Standing, ours: Option<&str>) -> Result<(), Refusal> {
     let name = standing.name.clone();

@@ -119,6 +119,18 @@ fn override_values(experiment: &mut Experiment, overrides: &Overrides, file: &st
         }
         experiment.rounds = rounds;
     }
+    for (axis, values) in &overrides.only {
+        let wrong = |message: String| SourceError {
+            file: file.to_owned(),
+            line: None,
+            message: format!("--only {axis}: {message}"),
+            help: String::new(),
+        };
+        experiment.matrix.keep_only(axis, values).map_err(wrong)?;
+        if *axis == experiment.compare.to_string() && !values.contains(&experiment.baseline) {
+            return Err(wrong(format!("the baseline `{}` must stay", experiment.baseline)));
+        }
+    }
     experiment.seed = overrides.seed.or(experiment.seed);
     for (name, value) in &overrides.parameters {
         experiment.parameters.insert(name.clone(), value.clone());

@@ -255,6 +255,10 @@ async fn a_bad_submission_says_file_line_and_remedy_and_stores_nothing() {
         assert!(error.contains(words), "{error}");
     }
     let mut submit = submission(&[]);
+    submit.overrides.only.insert("scheduler".into(), vec!["bfq".into()]);
+    let error = lab.client().submit(&submit).await.unwrap_err().to_string();
+    assert!(error.contains("the baseline `none` must stay"), "{error}");
+    let mut submit = submission(&[]);
     let (without_metrics, _) = submit.workloads[0].text.split_once("[[metric]]").unwrap();
     submit.workloads[0].text = without_metrics.to_owned();
     let error = lab.client().submit(&submit).await.unwrap_err().to_string();

@@ -19,6 +19,7 @@ const MAX_WORKLOAD_FILES: usize = 500;
 Examples:
   blklab submit experiments/rt-be-readers.toml --watch
   blklab submit rt-be-readers --rounds 10 --host lab-3     a shipped experiment, by name
+  blklab submit rt-be-readers --only scheduler=none,bfq --only disk_class=ssd
   blklab submit my.toml --set size='64 MiB'                a workload parameter for all cells")]
 pub(super) struct SubmitArgs {
     /// Experiment file, or the name of a shipped experiment
@@ -35,6 +36,9 @@ pub(super) struct SubmitArgs {
     /// Workload parameter for all cells; may be given several times
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_assignment)]
     set: Vec<(String, String)>,
+    /// Only these values of an axis of the matrix; may be given several times
+    #[arg(long = "only", value_name = "AXIS=VALUE,...", value_parser = parse_assignment)]
+    only: Vec<(String, String)>,
     /// Only this host; may be given several times
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<HostName>,
@@ -54,6 +58,7 @@ pub(super) async fn run(args: SubmitArgs) -> anyhow::Result<Ended> {
             rounds: args.rounds,
             seed: args.seed,
             parameters: args.set.into_iter().collect::<BTreeMap<_, _>>(),
+            only: args.only.into_iter().map(|(axis, values)| (axis, split(&values))).collect(),
             hosts: args.hosts,
         },
         submitter: submitter(),
@@ -106,6 +111,10 @@ fn workload_files(experiment: &str, folder: Option<&Path>) -> anyhow::Result<Vec
 
 fn submitter() -> String {
     ["BLKLAB_SUBMITTER", "SUDO_USER", "USER"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn split(values: &str) -> Vec<String> {
+    values.split(',').map(|value| value.trim().to_owned()).collect()
 }
 
 fn parse_assignment(text: &str) -> Result<(String, String), String> {

@@ -39,6 +39,9 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// `--set NAME=VALUE`: fixed workload parameters.
     pub parameters: BTreeMap<String, String>,
+    /// `--only AXIS=VALUE,...`: keeps only these values of an axis of the matrix.
+    #[serde(default)]
+    pub only: BTreeMap<String, Vec<String>>,
     /// `--host`: only these hosts.
     pub hosts: Vec<HostName>,
 }

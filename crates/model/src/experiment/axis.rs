@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Matrix;
+use crate::source::suggest;
 
 /// The compared axis of an experiment.
 ///
@@ -68,6 +69,33 @@ impl<'de> Deserialize<'de> for Axis {
 }
 
 impl Matrix {
+    /// Keeps only the values of an axis that are `wanted`, by label; `disk_class` and `workload` are axes here too.
+    ///
+    /// Fails, and changes nothing, for an axis that does not exist and for a value that is not on it.
+    pub fn keep_only(&mut self, axis: &str, wanted: &[String]) -> Result<(), String> {
+        let labels = match axis {
+            "disk_class" => self.disk_classes.iter().map(ToString::to_string).collect(),
+            "workload" => self.workloads.iter().map(ToString::to_string).collect(),
+            other => self.labels(&other.parse()?),
+        };
+        if let Some(unknown) = wanted.iter().find(|value| !labels.contains(value)) {
+            return Err(format!("`{unknown}` is not on the axis `{axis}`; {}", suggest(unknown, labels.iter().map(String::as_str))));
+        }
+        let is_wanted = |label: &str| wanted.iter().any(|value| value == label);
+        match axis {
+            "disk_class" => self.disk_classes.retain(|class| is_wanted(class.as_str())),
+            "workload" => self.workloads.retain(|name| is_wanted(name.as_str())),
+            other => match other.parse::<Axis>()? {
+                Axis::Kernel => self.kernels.retain(|kernel| is_wanted(kernel.label())),
+                Axis::Scheduler => self.schedulers.retain(|scheduler| is_wanted(&scheduler.label)),
+                Axis::Tunables => self.tunables.retain(|tunables| is_wanted(&tunables.label)),
+                Axis::Filesystem => self.filesystems.retain(|filesystem| is_wanted(&filesystem.label)),
+                Axis::Parameter(name) => self.parameters.entry(name).or_default().retain(|value| is_wanted(value)),
+            },
+        }
+        Ok(())
+    }
+
     /// Labels of the values of an axis, in the order of the file.
     pub fn labels(&self, axis: &Axis) -> Vec<String> {
         match axis {
@@ -77,5 +105,20 @@ impl Matrix {
             Axis::Filesystem => self.filesystems.iter().map(|f| f.label.clone()).collect(),
             Axis::Parameter(name) => self.parameters.get(name).cloned().unwrap_or_default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::experiment;
+
+    #[test]
+    fn an_axis_can_be_cut_down_to_values_that_are_on_it() {
+        let mut matrix = experiment(&[("[\"none\", \"bfq\"]", "[\"none\", \"bfq\", \"kyber\"]")]).matrix;
+        matrix.keep_only("scheduler", &["none".into(), "kyber".into()]).unwrap();
+        assert_eq!(matrix.schedulers.iter().map(|s| s.label.as_str()).collect::<Vec<_>>(), ["none", "kyber"]);
+        let error = matrix.keep_only("disk_class", &["sata-hhd".into()]).unwrap_err();
+        assert_eq!(error, "`sata-hhd` is not on the axis `disk_class`; did you mean `sata-hdd`? known: sata-hdd");
+        assert!(matrix.keep_only("colour", &["red".into()]).is_err());
     }
 }

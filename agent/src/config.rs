@@ -24,7 +24,7 @@ const MAX_DISKS: usize = 256;
 pub struct Config {
     /// Name of the host in the lab.
     pub name: HostName,
-    /// `http://127.0.0.1:7070`, without a slash at its end.
+    /// `http://127.0.0.1:7400`, without a slash at its end.
     pub coordinator: String,
     /// Certificates (PEM) that a coordinator behind `https` may present; none uses those of the system.
     pub ca_file: Option<PathBuf>,
@@ -207,7 +207,7 @@ impl Reader<'_> {
         match host {
             Some(host) if !host.is_empty() && !host.contains(char::is_whitespace) => Ok(url.to_owned()),
             Some(_) | None => {
-                Err(self.error(Some(text.span()), format!("`{url}` is no address of a coordinator"), "write it as `http://127.0.0.1:7070`"))
+                Err(self.error(Some(text.span()), format!("`{url}` is no address of a coordinator"), "write it as `http://127.0.0.1:7400`"))
             }
         }
     }
@@ -248,7 +248,7 @@ mod tests {
 
     const GOOD: &str = r#"
 name = "lab-1"
-coordinator = "http://127.0.0.1:7070/"
+coordinator = "http://127.0.0.1:7400/"
 token_file = "/etc/blklab/token"
 state_dir = "/var/lib/blklab-agent"
 
@@ -267,7 +267,7 @@ read_bytes_per_s = "40 MiB"
     #[test]
     fn a_good_file_is_read() {
         let config = parse("agent.toml", GOOD).unwrap();
-        assert_eq!(config.coordinator, "http://127.0.0.1:7070");
+        assert_eq!(config.coordinator, "http://127.0.0.1:7400");
         let ids: Vec<_> = config.ids().map(DiskId::as_str).collect();
         assert_eq!(ids, ["wwn-0x50014ee2b1f5e7aa", "loop-slow"]);
         assert_eq!(config.loop_disks[0].limits.read_bytes_per_s, Some(40 << 20));
@@ -278,7 +278,7 @@ read_bytes_per_s = "40 MiB"
     fn faults_name_line_and_remedy() {
         let cases = [
             ("lab-1", "lab 1"),
-            ("http://127.0.0.1:7070/", "127.0.0.1:7070"),
+            ("http://127.0.0.1:7400/", "127.0.0.1:7400"),
             ("state_dir = \"/var", "state_dir = \"var"),
             ("class = \"sata-hdd\"", "clas = \"sata-hdd\""),
             ("class = \"sata-hdd\"", "class = \"sata hdd\""),

@@ -279,6 +279,30 @@ fn two_readers_on_ext4_under_every_scheduler() {
     lab.close();
 }
 
+/// Those that the host can make and its kernel knows; the others are named.
+#[test]
+fn every_file_system_of_the_host() {
+    let Some(_alone) = alone() else { return };
+    // mkfs.xfs takes nothing below 300 MiB.
+    let mut lab = Lab::with("[[loop_disk]]\nname = \"c\"\nclass = \"ssd\"\nsize = \"320 MiB\"\n");
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap();
+    for kind in blklab_model::filesystem::KNOWN {
+        let is_known = known.split_whitespace().any(|word| word == kind);
+        if !is_known || blklab_agent::sys::command::find(&format!("mkfs.{kind}")).is_none() {
+            eprintln!("skipped {kind}: the kernel does not know it, or mkfs.{kind} is not installed");
+            continue;
+        }
+        let mut spec = mounted("loop-c", "none", vec![program("reader", &["dd", "if={dir}/x", "of=/dev/null", "bs=1M"])]);
+        spec.format = Format::Made { kind: kind.into(), mkfs: Vec::new(), mount: String::new() };
+        spec.workload.prepare = vec![file("x", 4)];
+        let cycle = lab.run(&spec);
+        completed(&cycle);
+        assert_eq!(environment(&cycle)["mount.type"], kind);
+        assert_eq!(lab.disk("loop-c").health, DiskHealth::Usable, "{kind} left something behind");
+    }
+    lab.close();
+}
+
 /// The caches are cold: reading a file that was just written reaches the disk.
 #[test]
 fn the_measured_window_reads_from_the_disk() {
@@ -319,6 +343,34 @@ fn limits_below_the_elevator_slow_the_disk() {
     // The throttle's first slice may pass more than its share.
     assert!((4.0..12.0).contains(&rates[1]), "limited to 8 MiB/s, but read {:.1} MiB/s", rates[1]);
     assert!(rates[0] > 2.0 * rates[1], "without a limit {:.1} MiB/s, with one {:.1}", rates[0], rates[1]);
+    lab.close();
+}
+
+/// Classic 4 in small: the limits are below the elevator, so a scheduler that knows priorities serves the real-time reader first.
+#[test]
+fn a_scheduler_above_the_limits_still_decides() {
+    let Some(_alone) = alone() else { return };
+    let disk = "[[loop_disk]]\nname = \"c\"\nclass = \"hdd\"\nsize = \"64 MiB\"\nread_bytes_per_s = \"16 MiB\"\nread_iops = 125\n";
+    let mut lab = Lab::with(disk);
+    let reader = |name: &str, io_priority| ResolvedLoad {
+        io_priority: Some(io_priority),
+        ..program(name, &["dd", &format!("if={{dir}}/{name}"), "of=/dev/null", "bs=1M"])
+    };
+    let mut seconds: BTreeMap<(&str, String), f64> = BTreeMap::new();
+    // Sums over three rounds: who starts first, and neighbours of a virtual machine, are noise.
+    for scheduler in ["none", "bfq", "bfq", "none", "none", "bfq"] {
+        let tasks = vec![reader("rt", IoPriority::Realtime(0)), reader("be", IoPriority::BestEffort(7))];
+        let mut spec = mounted("loop-c", scheduler, tasks);
+        spec.workload.prepare = vec![file("rt", 8), file("be", 8)];
+        let cycle = lab.run(&spec);
+        completed(&cycle);
+        for elapsed in cycle.record.elapsed {
+            *seconds.entry((scheduler, elapsed.task)).or_default() += elapsed.seconds;
+        }
+    }
+    let advantage = |scheduler| seconds[&(scheduler, "be".to_owned())] / seconds[&(scheduler, "rt".to_owned())];
+    assert!(advantage("bfq") > 1.25, "the real-time reader gained nothing: {seconds:?}");
+    assert!(advantage("bfq") > advantage("none"), "it gains as much without a scheduler: {seconds:?}");
     lab.close();
 }
 
@@ -425,6 +477,11 @@ fn failures_of_tasks_are_quoted() {
     let message = fails(&mut lab, program("rt", &["fs_merk", "-d", "{dir}"]));
     assert_eq!(message, "failed to run `fs_merk`: it is not installed");
     let mut spec = mounted("loop-a", "none", vec![program("true", &["true"])]);
+    spec.workload.tools = vec!["iozone".into()];
+    let cycle = lab.run(&spec);
+    assert_eq!(failure(&cycle).fault, Fault::Lab);
+    assert_eq!(failure(&cycle).message, "failed to run `iozone`: it is not installed; install the Debian package iozone3");
+    spec.workload.tools.clear();
     spec.scheduler.tunables.insert("slice_idel".into(), "0".into());
     let cycle = lab.run(&spec);
     assert!(failure(&cycle).message.starts_with("there is no `queue/iosched/slice_idel`"), "{:?}", failure(&cycle));

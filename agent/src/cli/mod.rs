@@ -23,7 +23,7 @@ const AFTER_HELP: &str = "\
 A first configuration, agent.toml:
 
     name = \"lab-1\"                            # of this host, unique in the lab
-    coordinator = \"http://127.0.0.1:7070\"
+    coordinator = \"http://127.0.0.1:7400\"
     token_file = \"/etc/blklab/enrolment-token\"
     state_dir = \"/var/lib/blklab-agent\"       # journal, spool, files of loop disks
 

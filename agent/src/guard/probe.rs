@@ -1,4 +1,4 @@
-//! Reads the facts that [`super::decide`] needs. It opens disks for reading only, and never waits for one longer than [`BLKID_LIMIT`].
+//! Reads the facts that [`super::decide`] needs. It opens disks for reading only, and never waits for one longer than half a minute.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;

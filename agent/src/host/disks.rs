@@ -147,7 +147,8 @@ impl LabHost {
         let uuid = random_uuid().map_err(fault(Fault::Lab))?;
         let device = disk.device.to_string_lossy().into_owned();
         let argv = mkfs_argv(kind, &uuid, args, &device);
-        record.note("mkfs", argv.join(" "));
+        // Without device and UUID, which differ from trial to trial and mean nothing.
+        record.note("mkfs", [&[format!("mkfs.{kind}")], args].concat().join(" "));
         self.state.journal.will_sign(&disk.id, &uuid).map_err(fault(Fault::Lab))?;
         let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
         // With arguments of the experiment, it is the experiment that mkfs does not understand.

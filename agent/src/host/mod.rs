@@ -1,6 +1,6 @@
 //! This host, as the machine that carries out the steps of a cycle: each file does the steps of one subject.
 //!
-//! Everything that is made here is in the journal first, so [`give_back`] can undo it after any death of the agent.
+//! Everything that is made here is in the journal first, so [`give_back_everything`] can undo it after any death of the agent.
 
 mod disks;
 mod evidence;
@@ -105,7 +105,7 @@ impl Machine for LabHost {
 
     fn act(&mut self, action: &Action, limit: Duration, record: &mut Record, stop: &Stop) -> Result<(), Halt> {
         match action {
-            Action::MarkKernelLog => self.mark_kernel_log()?,
+            Action::MarkKernelLog => self.mark_kernel_log(record),
             Action::CollectKernelLog => self.collect_kernel_log(record)?,
             Action::CheckTools { tools } => check_tools(tools)?,
             Action::TakeDisk { disk, space_bytes } => self.take_disk(disk, *space_bytes, record)?,

@@ -101,7 +101,7 @@ pub fn schedulers(roots: &Roots, disk: &str) -> (Vec<String>, Option<String>) {
     scheduler::parse_sysfs(&text)
 }
 
-/// Values of the queue, by name below `queue/`: [`TUNABLES`] and all of `iosched/`.
+/// Values of the queue, by name below `queue/`: those that change performance, and all of `iosched/`.
 pub fn tunables(roots: &Roots, disk: &str) -> Tunables {
     let queue = roots.block(disk).join("queue");
     let of_scheduler = folder_names(&queue.join("iosched")).into_iter().map(|name| format!("iosched/{name}"));

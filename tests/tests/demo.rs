@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use blklab_lab_tests::{can_make_disks, program};
@@ -20,6 +21,7 @@ fn the_demo_survives_kills_ends_in_a_verdict_and_leaves_nothing() {
     if !can_make_disks("the demo") {
         return;
     }
+    let _alone = alone();
     let folder = disk_folder();
     let mut demo = start(folder.path());
     let lab = wait_for(ENDS_WITHIN, || lab_folder(folder.path()));
@@ -48,6 +50,7 @@ fn a_killed_demo_gives_everything_back() {
     if !can_make_disks("the demo") {
         return;
     }
+    let _alone = alone();
     let folder = disk_folder();
     let mut demo = start(folder.path());
     let lab = wait_for(ENDS_WITHIN, || lab_folder(folder.path()));
@@ -56,6 +59,12 @@ fn a_killed_demo_gives_everything_back() {
     demo.wait().expect("a child");
     wait_for(CLEAN_WITHIN, || (fs::read_dir(folder.path()).expect("a folder").count() == 0).then_some(()));
     assert_nothing_left(folder.path());
+}
+
+/// One demo at a time: beside another one its rates would mean nothing.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Not below /tmp: that may be a tmpfs, on which a loop disk has no direct I/O.

@@ -48,7 +48,7 @@ enum Over {
 
 impl LabHost {
     pub(super) fn open_group(&mut self) -> Result<(), Problem> {
-        let Some(path) = self.state.hierarchy.path(&self.state.name) else { return Ok(()) };
+        let Some(path) = self.state.hierarchy.path(&self.state.mark) else { return Ok(()) };
         self.state.journal.will_make(Made::Cgroup { path: path.clone() }).map_err(fault(Fault::Lab))?;
         self.state.hierarchy.make(&path).map_err(fault(Fault::Lab))?;
         self.trial.group = Some(path);

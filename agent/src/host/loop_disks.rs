@@ -62,7 +62,7 @@ fn try_make(state: &mut State, config: &Config, disk: &LoopDiskConfig, stop: &St
     let folder = config.folder_of(disk);
     std::fs::create_dir_all(&folder).map_err(SysError::io(format!("make folder {}", folder.display())))?;
     let folder = folder.canonicalize().map_err(SysError::io(format!("resolve {}", folder.display())))?;
-    let file = folder.join(format!("{}-{}.img", state.name, disk.id));
+    let file = folder.join(format!("{}-{}.img", state.mark, disk.id));
     check_room(&folder, disk)?;
     let backing = Made::BackingFile { path: file.clone() };
     state.journal.will_make(backing.clone())?;

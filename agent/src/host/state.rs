@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
@@ -40,7 +40,9 @@ pub enum StateError {
 #[derive(Debug)]
 pub struct State {
     pub(super) dir: PathBuf,
-    pub(super) name: String,
+    /// Name of what it makes outside of the folder: the host's, with the folder's inode. Two agents of one machine, each with a
+    /// folder of its own, must not limit or kill each other's loads.
+    pub(super) mark: String,
     pub(super) roots: Roots,
     pub(super) hierarchy: Hierarchy,
     pub(super) journal: Journal,
@@ -62,7 +64,8 @@ impl State {
         let dir = dir.canonicalize().map_err(SysError::io(format!("resolve {}", dir.display())))?;
         let journal = Journal::open(&dir, &host::boot_id(&roots))?;
         let hierarchy = Hierarchy::find(&mount::mounted(&roots.proc)?);
-        Ok(State { dir, name: config.name.to_string(), roots, hierarchy, journal, _lock: lock })
+        let inode = dir.metadata().map_err(SysError::io(format!("look at {}", dir.display())))?.ino();
+        Ok(State { dir, mark: format!("{}-{inode:x}", config.name), roots, hierarchy, journal, _lock: lock })
     }
 }
 

@@ -61,10 +61,10 @@ async fn lease(lab: &Lab, tx: &mut Tx, claim: &Claim, job: &JobRecord) -> Result
         return Ok(None);
     }
     let Some(experiment) = store::experiment_get(tx, job.id.experiment).await? else { return Ok(None) };
-    if let Ok(next) = state::step(experiment.state, ExperimentEvent::JobClaimed) {
-        if next != experiment.state {
-            store::experiment_state_set(tx, experiment.id, experiment.state, next, lab.now()).await?;
-        }
+    if let Ok(next) = state::step(experiment.state, ExperimentEvent::JobClaimed)
+        && next != experiment.state
+    {
+        store::experiment_state_set(tx, experiment.id, experiment.state, next, lab.now()).await?;
     }
     let trials = store::trial_list_of_job(tx, job.id).await?;
     let open: Vec<TrialRecord> = trials.into_iter().filter(|trial| trial.state == TrialState::Queued).collect();

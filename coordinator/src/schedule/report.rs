@@ -101,11 +101,11 @@ pub(super) async fn finish_experiment(lab: &Lab, tx: &mut Tx, id: ExperimentId) 
         return Ok(());
     }
     let Some(record) = store::experiment_get(tx, id).await? else { return Ok(()) };
-    if let Ok(next) = state::step(record.state, ExperimentEvent::AllOver) {
-        if next != record.state {
-            store::experiment_state_set(tx, id, record.state, next, lab.now()).await?;
-            tracing::info!(experiment = %id, "experiment finished");
-        }
+    if let Ok(next) = state::step(record.state, ExperimentEvent::AllOver)
+        && next != record.state
+    {
+        store::experiment_state_set(tx, id, record.state, next, lab.now()).await?;
+        tracing::info!(experiment = %id, "experiment finished");
     }
     Ok(())
 }

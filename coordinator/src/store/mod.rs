@@ -3,6 +3,8 @@
 //! It owns SQL; nothing else in blklab knows any. Functions are `resource_verb`, take a [`Tx`] and give model types. It decides
 //! nothing: states change in the model, the store saves them by compare-and-set.
 
+#![expect(clippy::disallowed_methods, reason = "the one place that knows SQL")]
+
 mod cell;
 mod column;
 mod connect;

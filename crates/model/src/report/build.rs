@@ -6,7 +6,7 @@ use blklab_stats::{Comparison, Design, Judgement, Policy, Verdict, bh, compare, 
 
 use super::headline::headline;
 use super::{ArmReport, CellReport, ComparisonReport, Counts, Point, Report, ReportDisk, ReportHost, Series, TrialCounts, TrialReport};
-use crate::host::Host;
+use crate::host::{Host, HostFacts};
 use crate::id::{CellId, TrialId};
 use crate::matrix::{Cell, CellKind, Setting};
 use crate::record::{CpuUse, ExperimentRecord, Measurement, TrialRecord};
@@ -307,7 +307,9 @@ fn count_trials(trials: &[TrialRecord]) -> TrialCounts {
 
 fn hosts(inputs: &Inputs<'_>) -> Vec<ReportHost> {
     let measures = |host: &&Host| inputs.cells.iter().any(|cell| cell.host == host.name);
-    inputs.hosts.iter().filter(measures).map(|host| ReportHost { name: host.name.clone(), facts: host.facts.clone() }).collect()
+    // Programs that lie about on a host say nothing about its trials.
+    let facts = |host: &Host| HostFacts { tools: Vec::new(), ..host.facts.clone() };
+    inputs.hosts.iter().filter(measures).map(|host| ReportHost { name: host.name.clone(), facts: facts(host) }).collect()
 }
 
 fn disks(inputs: &Inputs<'_>) -> Vec<ReportDisk> {

@@ -1,0 +1,15 @@
+//! From reports to what people read: text, CSV, SVG and HTML. Pure: the same report and the same clock give the same bytes. Knows
+//! nothing of requests, of the store or of where a report comes from.
+
+pub mod csv;
+#[cfg(any(test, feature = "test-support"))]
+pub mod testing;
+pub mod text;
+
+mod compared;
+mod environment;
+mod number;
+mod plain;
+mod reading;
+mod when;
+mod word;

@@ -8,8 +8,10 @@ pub mod text;
 
 mod compared;
 mod environment;
+mod escape;
 mod number;
 mod plain;
 mod reading;
+mod svg;
 mod when;
 mod word;

@@ -1,0 +1,16 @@
+//! Plots as SVG made on the server: page, exported file and print share them, and snapshot tests need no browser. No inline styles (the
+//! content policy forbids them): colours come from classes of the style sheet, text and lines from `currentColor`.
+
+mod canvas;
+mod forest;
+mod marks;
+mod progress;
+mod run_order;
+mod scale;
+mod strip;
+
+pub(crate) use canvas::Svg;
+pub(crate) use forest::{MAX_ROWS as FOREST_ROWS, forest};
+pub(crate) use progress::progress;
+pub(crate) use run_order::run_order;
+pub(crate) use strip::strip;

@@ -1,0 +1,152 @@
+//! `/experiments/ID`: the verdict, what it rests on, and the way to each cell.
+
+mod boxes;
+mod heat;
+mod lists;
+
+use std::collections::BTreeSet;
+
+use askama::Template;
+use blklab_model::matrix::CellKind;
+use blklab_model::report::Report;
+use blklab_model::time::TimestampMs;
+use blklab_wire::people::Progress;
+
+use super::Badge;
+use super::line::left;
+use crate::render::compared::{Compared, counted};
+use crate::render::environment;
+use crate::render::svg::{FOREST_ROWS, Svg, forest, progress};
+use crate::render::when::{When, span};
+use crate::render::word::{Tone, overall};
+use boxes::{AaBox, MethodBox};
+use heat::Heat;
+use lists::{ChangeRow, FailureRow, Listed, OpenRow};
+
+/// The page of an experiment.
+#[derive(Template)]
+#[template(path = "experiment/page.html")]
+pub struct ExperimentPage<'a> {
+    report: &'a Report,
+    verdict: Badge,
+    /// Class of the verdict's colour.
+    tone: &'static str,
+    created: When,
+    took: Option<String>,
+    kernels: Vec<String>,
+    environment: String,
+    bar: Option<Bar<'a>>,
+    heat: Heat,
+    /// None before anything was measured.
+    forest: Option<Svg>,
+    /// Comparisons that the forest plot leaves out.
+    beyond_forest: usize,
+    /// What got worse beside what got better.
+    sides: [Side; 2],
+    open: Listed<OpenRow>,
+    failures: Vec<FailureRow>,
+    aa: AaBox,
+    method: MethodBox,
+}
+
+/// One side of what changed.
+struct Side {
+    /// `worse` or `better`.
+    word: &'static str,
+    list: Listed<ChangeRow>,
+}
+
+/// Live progress of an experiment that is not over.
+struct Bar<'a> {
+    progress: &'a Progress,
+    svg: Svg,
+    left: String,
+    percent: u32,
+}
+
+impl<'a> ExperimentPage<'a> {
+    /// The page at `now`; `progress` while the experiment is not over.
+    pub fn new(report: &'a Report, live: Option<&'a Progress>, now: TimestampMs) -> ExperimentPage<'a> {
+        let mut rows: Vec<Compared<'_>> = counted(report, CellKind::Compare).collect();
+        let heat = Heat::new(report, &rows);
+        rows.sort_by(Compared::by_severity);
+        let measured: Vec<Compared<'_>> = rows.iter().filter(|row| row.numbers().is_some()).copied().collect();
+        let tone = match report.counts.tested() {
+            0 if !report.state.is_over() => Tone::Waiting,
+            _ => overall(&report.counts),
+        };
+        ExperimentPage {
+            report,
+            verdict: Badge::of(tone, &report.headline),
+            tone: tone.class(),
+            created: When::new(report.created, now),
+            took: report.started.map(|started| span((report.finished.unwrap_or(now) - started).0.unsigned_abs())),
+            kernels: report.hosts.iter().map(|host| host.facts.kernel_release.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
+            environment: environment::in_a_phrase(report),
+            bar: live.filter(|_| !report.state.is_over()).map(Bar::new),
+            heat,
+            beyond_forest: measured.len().saturating_sub(FOREST_ROWS),
+            forest: (!measured.is_empty()).then(|| forest(&measured)),
+            sides: [Side::new("worse", &rows, Tone::Worse), Side::new("better", &rows, Tone::Better)],
+            open: lists::open(report, &rows),
+            failures: lists::failures(report),
+            aa: AaBox::new(report),
+            method: MethodBox::new(report),
+        }
+    }
+}
+
+impl Side {
+    fn new(word: &'static str, rows: &[Compared<'_>], tone: Tone) -> Side {
+        Side { word, list: lists::changes(rows, tone) }
+    }
+}
+
+impl<'a> Bar<'a> {
+    fn new(live: &'a Progress) -> Bar<'a> {
+        let percent = (u64::from(live.over) * 100).checked_div(u64::from(live.trials)).unwrap_or(0);
+        Bar { progress: live, svg: progress(live), left: left(live.eta_ms), percent: u32::try_from(percent).unwrap_or(100) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::testing::{self, NOW};
+
+    #[test]
+    fn the_published_readers() {
+        insta::assert_snapshot!(ExperimentPage::new(&testing::classic(), None, NOW).render().unwrap());
+    }
+
+    #[test]
+    fn under_way() {
+        let report = testing::under_way();
+        let live = testing::progress(&report);
+        insta::assert_snapshot!(ExperimentPage::new(&report, Some(&live), NOW).render().unwrap());
+    }
+
+    #[test]
+    fn something_of_everything() {
+        insta::assert_snapshot!(ExperimentPage::new(&testing::schedulers(), None, NOW).render().unwrap());
+    }
+
+    #[test]
+    fn user_texts_stay_text_and_nothing_is_inline() {
+        for report in testing::all() {
+            let page = ExperimentPage::new(&report, None, NOW).render().unwrap();
+            for forbidden in ["<script>", "<b>", "<img", "<svg/", "onerror=\"", " style=", "javascript:alert(1)\""] {
+                assert!(!page.contains(forbidden), "{forbidden} in {page}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_experiment_without_cells_still_has_a_page() {
+        let mut report = testing::quiet();
+        report.cells.clear();
+        report.counts = Default::default();
+        let page = ExperimentPage::new(&report, None, NOW).render().unwrap();
+        assert!(page.contains("No cell"), "{page}");
+    }
+}

@@ -1,17 +1,30 @@
-//! Pages for people.
+//! Pages for people and their twins for programs: the same address with `.json`, `.csv` or `.txt`. Extract, call the lab, render.
+
+mod experiments;
+mod home;
+mod hosts;
+mod method;
+mod page;
+mod queue;
+mod twin;
 
 use axum::Router;
-use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 
-use super::error::AppError;
 use crate::lab::Lab;
+pub use page::error_page;
 
 /// Routes of pages.
 pub fn router() -> Router<Lab> {
     Router::new()
-}
-
-/// A page about an error.
-pub fn error_page(error: &AppError) -> Response {
-    (error.status, error.refusal.error.clone()).into_response()
+        .route("/", get(home::page))
+        .route("/experiments/{id}", get(experiments::page))
+        .route("/experiments/{id}/cells/{cell}", get(experiments::cell))
+        .route("/experiments/{id}/trials/{trial}/raw/{output}", get(experiments::raw))
+        .route("/hosts", get(hosts::list))
+        .route("/hosts.json", get(hosts::list_json))
+        .route("/hosts/{name}", get(hosts::one))
+        .route("/queue", get(queue::page))
+        .route("/queue.json", get(queue::json))
+        .route("/method", get(method::page))
 }

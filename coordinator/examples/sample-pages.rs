@@ -1,0 +1,67 @@
+//! Writes every page over the sample reports into a folder, to look at without a lab:
+//! `cargo run -p blklab-coordinator --features test-support --example sample-pages -- FOLDER`, then serve the folder.
+
+use std::path::{Path, PathBuf};
+
+use askama::Template;
+use blklab_coordinator::render::html::cell::CellPage;
+use blklab_coordinator::render::html::error::ErrorPage;
+use blklab_coordinator::render::html::experiment::ExperimentPage;
+use blklab_coordinator::render::html::home::HomePage;
+use blklab_coordinator::render::html::hosts::{HostPage, HostsPage};
+use blklab_coordinator::render::html::method::MethodPage;
+use blklab_coordinator::render::html::queue::QueuePage;
+use blklab_coordinator::render::testing::{self, NOW};
+use blklab_coordinator::render::{csv, text};
+use blklab_stats::Policy;
+
+type Done = Result<(), Box<dyn std::error::Error>>;
+
+fn main() -> Done {
+    let folder = PathBuf::from(std::env::args().nth(1).ok_or("failed to start: give a folder to write to")?);
+    for (name, content) in [
+        ("style.css", include_str!("../assets/style.css")),
+        ("live.js", include_str!("../assets/live.js")),
+        ("favicon.svg", include_str!("../assets/favicon.svg")),
+    ] {
+        write(&folder, &format!("assets/{name}"), content)?;
+    }
+    let under_way = testing::under_way();
+    let open = [testing::line(&under_way)];
+    let recent = [testing::line(&testing::schedulers()), testing::line(&testing::classic()), testing::line(&testing::hostile())];
+    let hosts = testing::hosts();
+    page(&folder, "", &HomePage::new(&open, &recent, true, &hosts, NOW))?;
+    page(&folder, "empty", &HomePage::new(&[], &[], false, &[], NOW))?;
+    page(&folder, "queue", &QueuePage::new(&open, NOW))?;
+    page(&folder, "hosts", &HostsPage::new(&hosts, NOW))?;
+    for host in &hosts {
+        page(&folder, &format!("hosts/{}", host.host.name), &HostPage::new(host, NOW))?;
+    }
+    page(&folder, "method", &MethodPage::new(Policy::default()))?;
+    page(&folder, "error", &ErrorPage { status: 404, error: "there is no experiment x99", help: "look at the list of experiments" })?;
+    for report in testing::all() {
+        let live = testing::progress(&report);
+        let under_way = !report.state.is_over();
+        let at = if under_way { "experiments/under-way".to_owned() } else { format!("experiments/{}", report.id) };
+        page(&folder, &at, &ExperimentPage::new(&report, under_way.then_some(&live), NOW))?;
+        write(&folder, &format!("{at}.txt"), &text::render(&report, "http://lab.example.org:8080"))?;
+        write(&folder, &format!("{at}.csv"), &csv::experiment(&report))?;
+        for cell in &report.cells {
+            let number = cell.id.cell;
+            let sheet = CellPage::new(&report, number, NOW).ok_or("failed to find a cell of the report")?;
+            page(&folder, &format!("{at}/cells/{number}"), &sheet)?;
+        }
+    }
+    Ok(())
+}
+
+fn page(folder: &Path, at: &str, template: &impl Template) -> Done {
+    write(folder, format!("{at}/index.html").trim_start_matches('/'), &template.render()?)
+}
+
+fn write(folder: &Path, name: &str, content: &str) -> Done {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().ok_or("failed to write: no folder")?)?;
+    std::fs::write(path, content)?;
+    Ok(())
+}

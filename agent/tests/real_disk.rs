@@ -136,14 +136,12 @@ fn loop_devices() -> String {
     folders.filter_map(|folder| std::fs::read_to_string(folder.join("loop/backing_file")).ok()).collect()
 }
 
-/// Control groups of this test's agents: they are all named after its process.
+/// Control groups of this test's agents: their names begin with that of its process.
 fn groups() -> Vec<PathBuf> {
-    let name = format!("test-{}", std::process::id());
-    ["blkio", "unified", ""]
-        .map(|hierarchy| Path::new("/sys/fs/cgroup").join(hierarchy).join("blklab").join(&name))
-        .into_iter()
-        .filter(|path| path.exists())
-        .collect()
+    let name = format!("test-{}-", std::process::id());
+    let parents = ["blkio", "unified", "."].map(|hierarchy| Path::new("/sys/fs/cgroup").join(hierarchy).join("blklab"));
+    let groups = parents.iter().filter_map(|parent| std::fs::read_dir(parent).ok()).flatten().flatten().map(|entry| entry.path());
+    groups.filter(|path| path.file_name().is_some_and(|found| found.to_string_lossy().starts_with(&name))).collect()
 }
 
 fn tool(argv: &[&str]) -> Output {

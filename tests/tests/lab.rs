@@ -216,6 +216,62 @@ async fn wrong_tokens_and_taken_names_are_told_apart() {
 }
 
 #[tokio::test]
+async fn an_agent_that_lost_its_token_enrols_again_on_its_own_machine() {
+    let lab = TestLab::new().await;
+    let mut host = lab.host("lab-1", &["sata-hdd"]).await;
+    host.token = lab.token("enrol");
+    host.restart();
+    assert_eq!(host.hello().await.unwrap_err().0, StatusCode::CONFLICT, "the former agent may be alive");
+    lab.pass(OFFLINE_AFTER).await;
+    assert!(host.hello().await.unwrap().token.is_some());
+    host.claim().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_trial_that_kills_its_agent_is_given_up_and_the_rest_goes_on() {
+    let lab = TestLab::new().await;
+    let mut host = lab.host("lab-1", &["sata-hdd"]).await;
+    let id = lab.client().submit(&submission(&[])).await.unwrap().id;
+    let mut deadly = None;
+    for _ in 0..blklab_model::trial::MAX_ATTEMPTS {
+        let job = host.claim().await.unwrap().unwrap();
+        // Only the last trial of the job is left to do its harm.
+        for spec in &job.trials[..job.trials.len() - 1] {
+            host.report(&host.completed(&job, spec, 80e6)).await.unwrap();
+        }
+        let last = job.trials.last().unwrap();
+        host.heartbeat(&job, Some(last)).await.unwrap();
+        deadly = Some(last.trial);
+        host.restart();
+        host.hello().await.unwrap();
+    }
+    assert_eq!(host.work(bfq_is_slow).await, 10, "the other rounds are measured");
+    let report = lab.client().report(id).await.unwrap();
+    assert_eq!((report.trials.completed, report.trials.failed), (11, 1));
+    let failed = report.cells[0].trials.iter().find(|trial| trial.failure.is_some()).unwrap();
+    assert_eq!(Some(failed.id), deadly);
+    assert_eq!(lab.client().progress(id).await.unwrap().state, "finished");
+}
+
+#[tokio::test]
+async fn strangers_are_turned_away_before_their_bodies_are_read() {
+    let lab = TestLab::new().await;
+    let mut host = lab.host("lab-1", &["sata-hdd"]).await;
+    host.token = "guess".into();
+    for path in ["hello", "heartbeat", "claim", "trial"] {
+        let (status, refusal) = host.post_raw::<()>(path, b"{".to_vec()).await.unwrap_err();
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
+        assert!(!refusal.help.is_empty(), "{path}");
+    }
+    host.token = lab.token("enrol");
+    let (status, refusal) = host.post_raw::<()>("hello", b"{".to_vec()).await.unwrap_err();
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(refusal.error.contains("EOF"), "the refusal says what is wrong: {}", refusal.error);
+    let huge = vec![b' '; 1 << 20];
+    assert_eq!(host.post_raw::<()>("claim", huge).await.unwrap_err().0, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test]
 async fn malformed_uploads_are_refused_and_nothing_is_lost() {
     let lab = TestLab::new().await;
     let host = lab.host("lab-1", &["sata-hdd"]).await;

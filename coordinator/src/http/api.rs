@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::auth::Submitter;
 use super::error::AppError;
+use super::json::Body;
 use crate::lab::Lab;
 use crate::{intake, schedule};
 
@@ -33,7 +34,7 @@ struct Page {
     before: Option<ExperimentId>,
 }
 
-async fn submit(State(lab): State<Lab>, _: Submitter, Json(submit): Json<Submit>) -> Result<(StatusCode, Json<Submitted>), AppError> {
+async fn submit(State(lab): State<Lab>, _: Submitter, Body(submit): Body<Submit>) -> Result<(StatusCode, Json<Submitted>), AppError> {
     Ok((StatusCode::CREATED, Json(intake::accept(&lab, submit).await?)))
 }
 

@@ -92,7 +92,7 @@ impl From<AgentError> for AppError {
     fn from(error: AgentError) -> Self {
         let text = error.to_string();
         match error {
-            AgentError::WrongToken(_) => AppError::unauthorized(
+            AgentError::UnknownToken | AgentError::WrongToken(_) => AppError::unauthorized(
                 text,
                 "put the contents of enrol.token (in the coordinator's data folder) into the agent's token_file, \
                  or keep the agent's state_dir, which holds the token it was given",

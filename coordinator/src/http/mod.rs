@@ -6,6 +6,7 @@ pub mod assets;
 pub mod auth;
 pub mod error;
 pub mod events;
+pub mod json;
 pub mod pages;
 
 use axum::Router;
@@ -32,7 +33,7 @@ pub fn router(lab: Lab) -> Router {
         .merge(events::router())
         .nest("/api/v1", api::router())
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .nest("/api/v1/agent", agent::router())
+        .nest("/api/v1/agent", agent::router(&lab))
         .fallback(error::not_found)
         .with_state(lab)
         .layer(CompressionLayer::new())

@@ -16,6 +16,9 @@ use crate::token;
 /// Why an agent is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
+    /// Nobody's.
+    #[error("this token belongs to no host")]
+    UnknownToken,
     /// Neither the host's token nor, for a new name, the enrolment token.
     #[error("this token does not belong to host `{0}`")]
     WrongToken(HostName),
@@ -41,6 +44,16 @@ pub enum AgentError {
     Store(#[from] StoreError),
 }
 
+/// Is this a token of some host, or the enrolment token? Strangers need not be listened to.
+pub async fn check_token(lab: &Lab, token: &str) -> Result<(), AgentError> {
+    if lab.tokens.lets_enrol(token) {
+        return Ok(());
+    }
+    let mut tx = lab.store.read().await?;
+    let known = store::host_list(&mut tx).await?.iter().any(|row| token::has_digest(token, &row.token_sha256));
+    if known { Ok(()) } else { Err(AgentError::UnknownToken) }
+}
+
 /// An agent has started. Enrols a new host, or takes a known one over from its former agent, whose work is queued again.
 pub async fn hello(lab: &Lab, token: &str, hello: Hello) -> Result<Welcome, AgentError> {
     if hello.protocol != PROTOCOL {
@@ -54,7 +67,7 @@ pub async fn hello(lab: &Lab, token: &str, hello: Hello) -> Result<Welcome, Agen
             (enrol(lab, &hello, &own), Some(own))
         }
         None => return Err(AgentError::WrongToken(hello.host)),
-        Some(row) => (take_over(lab, &mut tx, token, &hello, row).await?, None),
+        Some(row) => take_over(lab, &mut tx, token, &hello, row).await?,
     };
     store::host_put(&mut tx, &row).await?;
     tx.commit().await?;
@@ -116,15 +129,26 @@ fn enrol(lab: &Lab, hello: &Hello, own_token: &str) -> HostRow {
     HostRow { host, incarnation: hello.incarnation.clone(), token_sha256: token::digest(own_token), job: None, phase: None }
 }
 
-async fn take_over(lab: &Lab, tx: &mut Tx, token: &str, hello: &Hello, mut row: HostRow) -> Result<HostRow, AgentError> {
-    if !token::has_digest(token, &row.token_sha256) {
-        let taken = lab.tokens.lets_enrol(token);
-        return Err(if taken { AgentError::NameTaken(hello.host.clone()) } else { AgentError::WrongToken(hello.host.clone()) });
+/// A known host starts anew. An agent that comes with the enrolment token from the machine that the name belongs to has lost its own
+/// token (the answer to its enrolment, or its folder) and is given a new one.
+async fn take_over(lab: &Lab, tx: &mut Tx, token: &str, hello: &Hello, mut row: HostRow) -> Result<(HostRow, Option<String>), AgentError> {
+    let same_machine = machine(&row.incarnation) == machine(&hello.incarnation);
+    let proven = token::has_digest(token, &row.token_sha256);
+    if !proven && !lab.tokens.lets_enrol(token) {
+        return Err(AgentError::WrongToken(hello.host.clone()));
     }
-    let elsewhere = machine(&row.incarnation) != machine(&hello.incarnation);
-    if elsewhere && row.host.is_online(lab.now()) {
+    if !proven && !same_machine {
+        return Err(AgentError::NameTaken(hello.host.clone()));
+    }
+    // On its own machine an agent with its own token has its folder to itself, so the former one is gone.
+    let former_is_gone = proven && same_machine;
+    if !former_is_gone && row.host.is_online(lab.now()) {
         let seconds = (lab.now() - row.host.last_seen).0 / 1000;
         return Err(AgentError::Alive { host: hello.host.clone(), seconds });
+    }
+    let new_token = (!proven).then(token::draw);
+    if let Some(token) = &new_token {
+        row.token_sha256 = token::digest(token);
     }
     if row.incarnation != hello.incarnation {
         release::jobs_of_host(lab, tx, &hello.host).await?;
@@ -135,7 +159,7 @@ async fn take_over(lab: &Lab, tx: &mut Tx, token: &str, hello: &Hello, mut row: 
     row.incarnation = hello.incarnation.clone();
     row.job = None;
     row.phase = None;
-    Ok(row)
+    Ok((row, new_token))
 }
 
 /// The agent's inventory, but a quarantine of a disk stays.

@@ -5,12 +5,13 @@ use std::time::Duration;
 use blklab_model::experiment::state::{self, ExperimentEvent};
 use blklab_model::host::HostHealth;
 use blklab_model::job::{self, JobEvent};
+use blklab_model::outcome::{Failure, Fault};
 use blklab_model::record::{ExperimentRecord, JobRecord, TrialRecord};
 use blklab_model::trial::TrialState;
 use blklab_wire::agent::{Claim, JobSpec, MAX_CLAIM_WAIT_MS, TrialSpec};
 
 use super::agent::{AgentError, authenticate};
-use super::release;
+use super::{finish, release};
 use crate::lab::Lab;
 use crate::store::{self, StoreError, Tx};
 
@@ -67,10 +68,26 @@ async fn lease(lab: &Lab, tx: &mut Tx, claim: &Claim, job: &JobRecord) -> Result
         store::experiment_state_set(tx, experiment.id, experiment.state, next, lab.now()).await?;
     }
     let trials = store::trial_list_of_job(tx, job.id).await?;
-    let open: Vec<TrialRecord> = trials.into_iter().filter(|trial| trial.state == TrialState::Queued).collect();
     let cells = store::cell_list(tx, experiment.id).await?;
-    let specs = open.iter().filter_map(|trial| trial_spec(&experiment, &cells, trial)).collect();
+    let mut specs = Vec::new();
+    for trial in trials.iter().filter(|trial| trial.state == TrialState::Queued) {
+        match trial_spec(&experiment, &cells, trial) {
+            Some(spec) => specs.push(spec),
+            None => store::trial_state_set(tx, trial.id, &trial.state, &unreadable(), trial.attempt).await.map(|_| ())?,
+        }
+    }
+    if specs.is_empty() {
+        // Leased again and again, it would keep its host from all other work.
+        finish::job(lab, tx, job.id).await?;
+        return Ok(None);
+    }
     Ok(Some(JobSpec { job: job.id, kernel: job.kernel.clone(), trials: specs }))
+}
+
+/// What becomes of a trial that cannot be put into words for an agent: rows of another version, or damaged ones.
+fn unreadable() -> TrialState {
+    let message = "its plan cannot be read; submit the experiment again".to_owned();
+    TrialState::Failed(Failure { fault: Fault::Lab, step: "claim".to_owned(), message })
 }
 
 /// Everything an agent needs to know of a trial. Parameters were checked when the experiment was accepted.

@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod cancel;
 pub mod claim;
+mod finish;
 mod release;
 pub mod report;
 pub mod tick;

@@ -5,6 +5,7 @@ use blklab_model::job::{self, JobEvent, JobState};
 use blklab_model::record::JobRecord;
 use blklab_model::trial::{self, TrialEvent};
 
+use super::finish;
 use crate::lab::Lab;
 use crate::store::{self, StoreError, Tx};
 
@@ -18,7 +19,8 @@ pub(super) async fn jobs_of_host(lab: &Lab, tx: &mut Tx, host: &HostName) -> Res
     Ok(())
 }
 
-/// Applies an event that may queue a job again; true when it did.
+/// Applies an event that may queue a job again; true when it did. A trial that lost its agent too often is given up on the way: when
+/// it was the last open one, the job is done and not queued again.
 pub(super) async fn job(lab: &Lab, tx: &mut Tx, record: &JobRecord, event: JobEvent) -> Result<bool, StoreError> {
     let Ok(next) = job::step(&record.state, event, lab.now()) else { return Ok(false) };
     if next == record.state || !store::job_state_set(tx, record.id, &record.state, &next).await? {
@@ -31,5 +33,6 @@ pub(super) async fn job(lab: &Lab, tx: &mut Tx, record: &JobRecord, event: JobEv
             store::trial_state_set(tx, trial.id, &trial.state, &state, trial.attempt).await?;
         }
     }
+    finish::job(lab, tx, record.id).await?;
     Ok(true)
 }

@@ -1,16 +1,14 @@
 //! A host reports how a trial ended.
 
 use anyhow::Context;
-use blklab_model::experiment::state::{self, ExperimentEvent};
-use blklab_model::id::{ExperimentId, JobId};
-use blklab_model::job::{self, JobEvent};
 use blklab_model::trial::{self, TrialEvent, TrialState};
 use blklab_wire::agent::{TrialReceipt, TrialReport};
 
 use super::agent::AgentError;
+use super::finish;
 use crate::analyse::ingest::{self, BadOutput};
 use crate::lab::Lab;
-use crate::store::{self, Attempt, StoreError, Tx};
+use crate::store::{self, Attempt, StoreError};
 use crate::token;
 
 /// Why a report is refused.
@@ -73,39 +71,9 @@ pub async fn report(lab: &Lab, token: &str, report: TrialReport) -> Result<Trial
         }
     };
     if counted {
-        finish_job(lab, &mut tx, job.id).await?;
+        finish::job(lab, &mut tx, job.id).await?;
     }
     tx.commit().await?;
     lab.changed();
     Ok(TrialReceipt { counted })
-}
-
-/// A job without open trials is done; an experiment without open jobs is finished. A trial that must be tried again leaves its job
-/// open: the agent goes on with the others, and the lease that it does not renew brings the job back.
-async fn finish_job(lab: &Lab, tx: &mut Tx, id: JobId) -> Result<(), StoreError> {
-    let open = store::trial_list_of_job(tx, id).await?.iter().any(|trial| !trial.state.is_over());
-    if open {
-        return Ok(());
-    }
-    let Some(record) = store::job_get(tx, id).await? else { return Ok(()) };
-    if let Ok(next) = job::step(&record.state, JobEvent::AllOver, lab.now()) {
-        store::job_state_set(tx, id, &record.state, &next).await?;
-    }
-    finish_experiment(lab, tx, id.experiment).await
-}
-
-/// Finishes an experiment when nothing of it is open.
-pub(super) async fn finish_experiment(lab: &Lab, tx: &mut Tx, id: ExperimentId) -> Result<(), StoreError> {
-    let counts = store::trial_counts(tx, &[id]).await?.remove(&id).unwrap_or_default();
-    if counts.queued + counts.running > 0 {
-        return Ok(());
-    }
-    let Some(record) = store::experiment_get(tx, id).await? else { return Ok(()) };
-    if let Ok(next) = state::step(record.state, ExperimentEvent::AllOver)
-        && next != record.state
-    {
-        store::experiment_state_set(tx, id, record.state, next, lab.now()).await?;
-        tracing::info!(experiment = %id, "experiment finished");
-    }
-    Ok(())
 }

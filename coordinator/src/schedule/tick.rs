@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use blklab_model::job::JobEvent;
 
-use super::{release, report};
+use super::{finish, release};
 use crate::lab::Lab;
 use crate::store::{self, StoreError};
 
@@ -19,7 +19,7 @@ pub async fn tick(lab: &Lab) -> Result<(), StoreError> {
         released |= release::job(lab, &mut tx, &job, JobEvent::Tick).await?;
     }
     for experiment in store::experiment_list_open(&mut tx).await? {
-        report::finish_experiment(lab, &mut tx, experiment.id).await?;
+        finish::experiment(lab, &mut tx, experiment.id).await?;
     }
     tx.commit().await?;
     if released {

@@ -82,7 +82,7 @@ impl<'a> Compared<'a> {
 
     /// `[-9.1, -5.6] %`, or a word where there is none.
     pub(crate) fn interval_text(&self) -> String {
-        self.interval().map_or_else(|| "no interval".to_owned(), |ci| format!("{} %", interval(&ci)))
+        self.interval().map_or_else(|| "no interval".to_owned(), |ci| format!("{}{}%", interval(&ci), number::NBSP))
     }
 
     /// Smallest change that these data could have shown, in per cent.

@@ -7,6 +7,7 @@ use blklab_model::report::{CellReport, Report};
 use blklab_stats::{Better, Comparison};
 
 use super::compared::of_cell;
+use super::number::NBSP;
 use super::when;
 
 /// One row for each comparison, explaining metrics and A/A cells included.
@@ -71,7 +72,7 @@ pub fn experiment(report: &Report) -> String {
                 Better::Higher => "higher",
             }),
             Field::from(format!("{:?}", row.of.role).to_lowercase()),
-            Field::from(row.word().long),
+            Field::from(row.word().long.replace(NBSP, " ")),
             Field::number(row.numbers().map(|c| c.n() as f64)),
             number(|c| c.base.median),
             number(|c| c.patched.median),

@@ -1,6 +1,9 @@
 //! Numbers as people read them: a handy unit, four significant digits, never more precision than sense. Knows units; knows nothing of
 //! verdicts.
 
+/// Keeps number and unit on one line. [`super::plain`] makes a space of it.
+pub(crate) const NBSP: char = '\u{a0}';
+
 /// Significant digits of a measured value: enough to see a change of a tenth of a per cent.
 const DIGITS: i32 = 4;
 
@@ -100,7 +103,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
 
 /// Bytes of memory, which is sold in powers of two: `8.0 GiB`.
 pub(crate) fn memory(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / f64::from(1u32 << 30))
+    format!("{:.1}{NBSP}GiB", bytes as f64 / f64::from(1u32 << 30))
 }
 
 /// A change in per cent without its unit, always with a sign: `+47.9`, `-7.4`, `0.0`.
@@ -118,14 +121,14 @@ pub(crate) fn signed(pct: f64) -> String {
 
 /// A change with its unit: `+47.9 %`.
 pub(crate) fn change(pct: f64) -> String {
-    format!("{} %", signed(pct))
+    format!("{}{NBSP}%", signed(pct))
 }
 
 /// A size in per cent, without sign and without needless zeros: `5 %`, `2.5 %`, `0.8 %`.
 pub(crate) fn percent(pct: f64) -> String {
     let text = signed(pct);
     let text = text.trim_start_matches('+');
-    format!("{} %", text.strip_suffix(".0").unwrap_or(text))
+    format!("{}{NBSP}%", text.strip_suffix(".0").unwrap_or(text))
 }
 
 /// A p-value to three digits: `0.0286`, `3.9e-6`; never 0, which no test can give.
@@ -152,7 +155,7 @@ pub(crate) fn expected(count: f64) -> String {
 }
 
 fn join(number: &str, unit: &str) -> String {
-    if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
+    if unit.is_empty() { number.to_owned() } else { format!("{number}{NBSP}{unit}") }
 }
 
 /// The prefix for a value of the size of `largest`.
@@ -212,7 +215,7 @@ mod tests {
             (f64::NAN, "s", "- s"),
         ];
         for (value, unit, text) in cases {
-            assert_eq!(quantity(value, unit), text);
+            assert_eq!(quantity(value, unit).replace(NBSP, " "), text);
         }
     }
 
@@ -238,7 +241,7 @@ mod tests {
         for (pct, text) in cases {
             assert_eq!(signed(pct), text);
         }
-        assert_eq!([5.0, 2.5, 0.8].map(percent), ["5 %", "2.5 %", "0.8 %"]);
+        assert_eq!([5.0, 2.5, 0.8].map(percent), ["5\u{a0}%", "2.5\u{a0}%", "0.8\u{a0}%"]);
     }
 
     #[test]
@@ -251,7 +254,7 @@ mod tests {
 
     #[test]
     fn disks_have_the_size_on_the_box() {
-        assert_eq!([512, 1 << 30, 72_000_000_000, 0].map(bytes), ["512 B", "1.07 GB", "72.0 GB", "0 B"]);
-        assert_eq!(memory(8 << 30), "8.0 GiB");
+        assert_eq!([512, 1 << 30, 72_000_000_000, 0].map(bytes), ["512\u{a0}B", "1.07\u{a0}GB", "72.0\u{a0}GB", "0\u{a0}B"]);
+        assert_eq!(memory(8 << 30), "8.0\u{a0}GiB");
     }
 }

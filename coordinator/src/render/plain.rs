@@ -1,5 +1,7 @@
 //! Plain text for mail: ASCII, 72 columns, paragraphs and tables. Knows characters and columns; knows nothing of reports.
 
+use super::number::NBSP;
+
 /// Columns of a line: what mailing lists ask for, so that a quoted reply still fits into 80.
 pub(crate) const COLUMNS: usize = 72;
 
@@ -38,8 +40,10 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in ascii(text).split_whitespace() {
-        let mut word = word;
+    // A no-break space keeps a number and its unit in one word.
+    for word in text.split(|c: char| c.is_whitespace() && c != NBSP).filter(|word| !word.is_empty()) {
+        let word = ascii(word);
+        let mut word = word.trim();
         if !line.is_empty() && line.len() + 1 + word.len() > width {
             lines.push(std::mem::take(&mut line));
         }
@@ -139,6 +143,7 @@ mod tests {
     fn text_breaks_at_spaces_and_long_words_are_cut() {
         assert_eq!(wrap("aa bb cccccc d", 5), ["aa bb", "ccccc", "c d"]);
         assert_eq!(wrap("", 5), [""]);
+        assert_eq!(wrap("a 10\u{a0}% b", 5), ["a", "10 %", "b"]);
         assert_eq!(paragraph("Note: ", "x"), "Note: x\n");
     }
 

@@ -3,7 +3,7 @@
 use blklab_stats::{Bound, Cap, Gate, GateName, InvalidInput, NoTest, Verdict, Why, log_from_pct, pct_from_log};
 
 use super::compared::{Compared, interval};
-use super::number::{p_value, percent};
+use super::number::{NBSP, p_value, percent};
 
 /// Why a comparison got no clear verdict; empty when it did.
 pub(crate) fn why_open(row: &Compared<'_>) -> String {
@@ -40,18 +40,18 @@ fn not_yet_clear(row: &Compared<'_>) -> String {
     let (Some(numbers), Some(ci)) = (row.numbers(), row.interval()) else { return "too few values for an interval".to_owned() };
     let floor = percent(row.of.smallest_effect_pct);
     let margin = log_from_pct(row.of.smallest_effect_pct);
-    let interval = interval(&ci);
+    let interval = format!("{}{NBSP}%", interval(&ci));
     let holds_zero = ci.low <= 0.0 && ci.high >= 0.0;
     let clears_margin = ci.low >= margin || ci.high <= -margin;
     match numbers.p_combined {
         _ if ci.reach() <= margin => {
-            format!("the interval {interval} % lies within ±{floor}, but {} values are too few to rely on it", numbers.n())
+            format!("the interval {interval} lies within ±{floor}, but {} values are too few to rely on it", numbers.n())
         }
-        _ if holds_zero => format!("the interval {interval} % holds both no change and one of {floor} or more"),
+        _ if holds_zero => format!("the interval {interval} holds both no change and one of {floor} or more"),
         Some(p) if clears_margin => {
-            format!("the interval {interval} % lies beyond {floor}, but chance explains it too well (p {})", p_value(p))
+            format!("the interval {interval} lies beyond {floor}, but chance explains it too well (p {})", p_value(p))
         }
-        Some(_) | None => format!("the interval {interval} % holds changes both smaller and larger than {floor}"),
+        Some(_) | None => format!("the interval {interval} holds changes both smaller and larger than {floor}"),
     }
 }
 
@@ -208,8 +208,9 @@ mod tests {
     #[test]
     fn an_open_comparison_says_what_its_interval_holds() {
         let report = testing::classic();
-        let why =
-            |cell: usize, metric: &str| why_open(&compared::of_cell(&report.cells[cell]).find(|row| row.of.metric == metric).unwrap());
+        let why = |cell: usize, metric: &str| {
+            why_open(&compared::of_cell(&report.cells[cell]).find(|row| row.of.metric == metric).unwrap()).replace(NBSP, " ")
+        };
         assert_eq!(why(0, "be_rate"), "the interval [-1.1, +49.3] % holds both no change and one of 10 % or more");
         assert_eq!(why(2, "be_rate"), "the interval [-3.3, -2.5] % lies within ±10 %, but 4 values are too few to rely on it");
     }
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn limits_read_as_people_say_them() {
         let gate = |name, bound, limit| gate_limit(&Gate { name, value: None, bound, limit, passed: false });
-        assert_eq!(gate(GateName::LargeEnough, Bound::AtLeast, 1.05f64.ln()), "at least 5 %");
+        assert_eq!(gate(GateName::LargeEnough, Bound::AtLeast, 1.05f64.ln()), "at least 5\u{a0}%");
         assert_eq!(gate(GateName::Significant, Bound::AtMost, 0.05), "at most 0.0500");
         assert_eq!(gate(GateName::RunsForChange, Bound::AtLeast, 3.0), "at least 3");
         assert_eq!(gate(GateName::OrderRandomised, Bound::AtLeast, 1.0), "yes");

@@ -146,7 +146,7 @@ mod tests {
     fn suspected_and_confirmed_are_told_apart() {
         assert_eq!(Word::of(&Verdict::SuspectRegression, 5.0).long, "regression (suspected)");
         assert_eq!(Word::of(&Verdict::Regression, 5.0).long, "regression (confirmed)");
-        assert_eq!(Word::of(&Verdict::Equivalent, 2.5).long, "no change within ±2.5 %");
+        assert_eq!(Word::of(&Verdict::Equivalent, 2.5).long, "no change within ±2.5\u{a0}%");
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub struct HostPage {
     job: Option<String>,
     experiment: Option<String>,
     facts: Vec<(&'static str, String)>,
+    /// Programs on its path: hundreds.
+    tools: Vec<String>,
     disks: Vec<DiskRow>,
     enrolled: When,
 }
@@ -114,13 +116,13 @@ impl HostPage {
             ("memory", memory(facts.memory_bytes)),
             ("cgroups", facts.cgroup.clone()),
             ("agent", facts.agent_version.clone()),
-            ("tools", facts.tools.join(", ")),
         ];
         HostPage {
             row: HostRow::new(line, now),
             job: line.job.map(|job| job.to_string()),
             experiment: line.job.map(|job| job.experiment.to_string()),
             facts: stated(words),
+            tools: facts.tools.clone(),
             disks: line.host.disks.iter().map(DiskRow::new).collect(),
             enrolled: When::new(line.host.enrolled, now),
         }

@@ -109,7 +109,7 @@ fn axis(canvas: &mut Canvas, across: &Scale, height: f64) {
             continue;
         }
         canvas.line(if tick == 0.0 { "zero" } else { "grid" }, (x, 0.0), (x, height));
-        canvas.text("tick", Anchor::Middle, (x, height + 16.0), &number::percent(tick).replace(" %", ""));
+        canvas.text("tick", Anchor::Middle, (x, height + 16.0), number::signed(tick).trim_end_matches(".0"));
         taken = Some(x);
     }
     canvas.line("axis", (LEFT, height), (RIGHT, height));

@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(section.unit, "MB/s");
         assert_eq!(section.summary[0].values, ["235.0", "236.8", "238.0", "1.3"]);
         assert_eq!(section.summary[1].values, ["119.0", "178.0", "236.0", "64.2"]);
-        assert_eq!(section.about, "primary metric; higher is better; changes below 10 % do not matter");
+        assert_eq!(section.about, "primary metric; higher is better; changes below 10\u{a0}% do not matter");
     }
 
     #[test]
@@ -205,6 +205,6 @@ mod tests {
         let section = MetricSection::new(&testing::schedulers().cells[0], 0);
         assert_eq!(section.comparisons[2].gates.len(), 13);
         let size = section.comparisons[2].gates.iter().find(|gate| gate.rule == "size of the change").unwrap();
-        assert_eq!((size.limit.as_str(), size.passed), ("at least 10 %", true));
+        assert_eq!((size.limit.as_str(), size.passed), ("at least 10\u{a0}%", true));
     }
 }

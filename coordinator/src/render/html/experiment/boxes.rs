@@ -97,6 +97,6 @@ mod tests {
     #[test]
     fn floors_are_grouped() {
         let floors = MethodBox::new(&testing::schedulers()).floors;
-        assert_eq!(floors, [("10 %".into(), "rt_rate, be_rate, p99".into()), ("5 %".to_owned(), "rate".to_owned())]);
+        assert_eq!(floors, [("10\u{a0}%".into(), "rt_rate, be_rate, p99".into()), ("5\u{a0}%".to_owned(), "rate".to_owned())]);
     }
 }

@@ -17,6 +17,14 @@ pub struct Client {
     token: Option<String>,
 }
 
+/// The coordinator answered that it cannot.
+#[derive(Debug, thiserror::Error)]
+#[error("{server} answered {status}; its log says why")]
+struct Unavailable {
+    server: String,
+    status: reqwest::StatusCode,
+}
+
 impl Client {
     /// A client of the coordinator at `server` (`http://127.0.0.1:7400`). The token is needed to submit and cancel only.
     pub fn new(server: &str, token: Option<String>) -> anyhow::Result<Client> {
@@ -69,6 +77,13 @@ impl Client {
         self.send(self.http.get(self.url(path))).await?.text().await.context("failed to read the page")
     }
 
+    /// Is this an error that passes: a coordinator that is away, that ended in the middle of its answer, or that had trouble of its own?
+    pub fn is_passing(error: &anyhow::Error) -> bool {
+        error
+            .chain()
+            .any(|cause| cause.is::<Unavailable>() || cause.downcast_ref::<reqwest::Error>().is_some_and(|error| !error.is_builder()))
+    }
+
     async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
         self.send(self.http.get(self.url(path))).await?.json().await.with_context(|| format!("failed to read the answer of {path}"))
     }
@@ -85,6 +100,9 @@ impl Client {
             return Ok(response);
         }
         let status = response.status();
+        if status.is_server_error() {
+            return Err(Unavailable { server: self.server.clone(), status }.into());
+        }
         let text = response.text().await.unwrap_or_default();
         match serde_json::from_str::<Refusal>(&text) {
             Ok(refusal) if refusal.help.is_empty() => bail!("{}", refusal.error),

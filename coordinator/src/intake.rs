@@ -6,7 +6,7 @@ use blklab_model::experiment::Experiment;
 use blklab_model::host::Host;
 use blklab_model::id::WorkloadName;
 use blklab_model::matrix::{self, Expansion, Impossible, MatrixError};
-use blklab_model::plan;
+use blklab_model::plan::{self, PlannedJob};
 use blklab_model::source::SourceError;
 use blklab_model::workload::Workload;
 use blklab_wire::people::{Overrides, Submit, Submitted};
@@ -49,6 +49,9 @@ pub enum IntakeError {
         trials: usize,
     },
     /// Not the submitter's fault.
+    #[error("the plan was not made; try again")]
+    Lost,
+    /// Not the submitter's fault.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -61,18 +64,13 @@ pub async fn accept(lab: &Lab, submit: Submit) -> Result<Submitted, IntakeError>
     let workloads = library::workloads(&submit.workloads)?;
     let seed = experiment.seed.unwrap_or_else(draw_seed);
 
-    let mut tx = lab.store.write().await?;
+    let mut tx = lab.store.read().await?;
     let hosts = wanted_hosts(store::host_list(&mut tx).await?, &submit.overrides);
-    let expansion =
-        matrix::expand(&experiment, &workloads, &hosts, seed).map_err(|error| IntakeError::Matrix { file: file.clone(), error })?;
-    if expansion.cells.is_empty() {
-        return Err(IntakeError::NothingPossible { file, impossible: expansion.impossible });
-    }
-    let jobs = plan::plan(&expansion.cells, experiment.rounds, seed);
-    let trials: usize = jobs.iter().map(|job| job.trials.len()).sum();
-    if trials > MAX_TRIALS {
-        return Err(IntakeError::TooMany { file, trials });
-    }
+    drop(tx);
+    // A large matrix takes its time: no request waits for it, and no transaction is open.
+    let planned = tokio::task::spawn_blocking(move || plan_all(experiment, workloads, &hosts, seed, file));
+    let Planned { experiment, workloads, expansion, jobs, trials } = planned.await.map_err(|_| IntakeError::Lost)??;
+    let mut tx = lab.store.write().await?;
     let new = new_experiment(lab, experiment, workloads, seed, &expansion, submit);
     let id = store::experiment_insert(&mut tx, &new, &expansion.cells, &jobs).await?;
     tx.commit().await?;
@@ -85,6 +83,38 @@ pub async fn accept(lab: &Lab, submit: Submit) -> Result<Submitted, IntakeError>
         trials: count(trials),
         impossible: expansion.impossible.iter().map(|i| format!("{}: {}", i.what, i.reason)).collect(),
     })
+}
+
+/// A submission that can be run.
+struct Planned {
+    experiment: Experiment,
+    workloads: BTreeMap<WorkloadName, Workload>,
+    expansion: Expansion,
+    jobs: Vec<PlannedJob>,
+    trials: usize,
+}
+
+fn plan_all(
+    experiment: Experiment,
+    workloads: BTreeMap<WorkloadName, Workload>,
+    hosts: &[Host],
+    seed: u64,
+    file: String,
+) -> Result<Planned, IntakeError> {
+    let expansion = match matrix::expand(&experiment, &workloads, hosts, seed) {
+        Ok(expansion) => expansion,
+        Err(error) => return Err(IntakeError::Matrix { file, error }),
+    };
+    if expansion.cells.is_empty() {
+        return Err(IntakeError::NothingPossible { file, impossible: expansion.impossible });
+    }
+    let arms: usize = expansion.cells.iter().map(|cell| cell.arms.len()).sum();
+    let trials = arms.saturating_mul(experiment.rounds as usize);
+    if trials > MAX_TRIALS {
+        return Err(IntakeError::TooMany { file, trials });
+    }
+    let jobs = plan::plan(&expansion.cells, experiment.rounds, seed);
+    Ok(Planned { experiment, workloads, expansion, jobs, trials })
 }
 
 fn new_experiment(

@@ -33,13 +33,13 @@ pub(super) async fn run(args: WatchArgs) -> anyhow::Result<Ended> {
 pub(super) async fn follow(client: &Client, id: ExperimentId) -> anyhow::Result<Ended> {
     let progress = to_the_end(client, id).await?;
     print::line(&progress.headline);
-    let report = client.report(id).await?;
+    let report = patiently(async || client.report(id).await).await?;
     Ok(if report.counts.regressions > 0 { Ended::Regression } else { Ended::Well })
 }
 
 /// Shows a bar until the experiment is over.
 pub(super) async fn to_the_end(client: &Client, id: ExperimentId) -> anyhow::Result<Progress> {
-    let first = ask(client, id).await?;
+    let first = patiently(async || client.progress(id).await).await?;
     let bar = ProgressBar::new(u64::from(first.trials));
     let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} trials  {msg}").expect("a good template");
     bar.set_style(style);
@@ -49,20 +49,18 @@ pub(super) async fn to_the_end(client: &Client, id: ExperimentId) -> anyhow::Res
         bar.set_position(u64::from(progress.over));
         bar.set_message(message(&progress));
         tokio::time::sleep(EVERY).await;
-        progress = ask(client, id).await?;
+        progress = patiently(async || client.progress(id).await).await?;
     }
     bar.finish_and_clear();
     Ok(progress)
 }
 
 /// Asks until there is an answer, while the coordinator may be restarting.
-async fn ask(client: &Client, id: ExperimentId) -> anyhow::Result<Progress> {
+pub(super) async fn patiently<T>(ask: impl AsyncFn() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
-        match client.progress(id).await {
-            Err(error) if error.root_cause().is::<std::io::Error>() && tokio::time::Instant::now() < deadline => {
-                tokio::time::sleep(EVERY).await
-            }
+        match ask().await {
+            Err(error) if Client::is_passing(&error) && tokio::time::Instant::now() < deadline => tokio::time::sleep(EVERY).await,
             answer => return answer,
         }
     }

@@ -71,6 +71,7 @@ impl From<IntakeError> for AppError {
     fn from(error: IntakeError) -> Self {
         match error {
             IntakeError::Store(error) => error.into(),
+            IntakeError::Lost => AppError::internal(error),
             IntakeError::Source(_) | IntakeError::Matrix { .. } | IntakeError::NothingPossible { .. } | IntakeError::TooMany { .. } => {
                 AppError::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string(), "")
             }

@@ -17,8 +17,8 @@ use crate::kernel::Kernel;
 use crate::scheduler::{QueueTunables, Scheduler};
 use crate::workload::{Target, Workload};
 
-/// Cells of one experiment: a page still shows that many, and a typing error does not fill the queue for a year.
-pub const MAX_CELLS: usize = 20_000;
+/// Arms of all cells of one experiment: a page still shows that many, and a typing error does not fill the queue for a year.
+pub const MAX_ARMS: usize = 20_000;
 
 /// One value of each axis that an arm may differ in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,8 +122,8 @@ pub enum MatrixError {
         /// What is wrong.
         reason: String,
     },
-    /// More than [`MAX_CELLS`].
-    #[error("the matrix has {0} cells, more than {MAX_CELLS}; split it")]
+    /// More than [`MAX_ARMS`].
+    #[error("the matrix has {0} combinations, more than {MAX_ARMS}; split it")]
     TooLarge(usize),
 }
 
@@ -142,7 +142,7 @@ pub fn expand(
     }
     expander.add_aa_cells(&mut expansion);
     for (number, cell) in expansion.cells.iter_mut().enumerate() {
-        cell.number = u32::try_from(number).expect("fewer cells than MAX_CELLS");
+        cell.number = u32::try_from(number).expect("no more cells than MAX_ARMS");
     }
     Ok(expansion)
 }
@@ -153,6 +153,12 @@ struct Point<'a> {
     disk_class: &'a DiskClass,
     labels: BTreeMap<String, String>,
     arms: Vec<Arm>,
+}
+
+/// Points of one workload and class, found by their labels.
+struct Points<'a> {
+    list: Vec<Point<'a>>,
+    by_labels: HashMap<BTreeMap<String, String>, usize>,
 }
 
 struct Expander<'a> {
@@ -199,21 +205,32 @@ impl<'a> Expander<'a> {
     /// The cross product. Axes that do not vary are left out of the labels, and a swept parameter that a workload does not have
     /// is left out for it, so that no cell is measured twice.
     fn points(&self) -> Result<Vec<Point<'a>>, MatrixError> {
-        let matrix = &self.experiment.matrix;
+        self.check_size()?;
         let mut points = Vec::new();
-        for name in &matrix.workloads {
+        for name in &self.experiment.matrix.workloads {
             let workload = &self.workloads[name];
-            let swept: Vec<_> = matrix.parameters.iter().filter(|(name, _)| workload.parameters.contains_key(*name)).collect();
-            for disk_class in &matrix.disk_classes {
-                for settings in self.settings(workload, disk_class, &swept)? {
-                    points.push(settings);
-                    if points.len() > MAX_CELLS {
-                        return Err(MatrixError::TooLarge(points.len()));
-                    }
-                }
+            let swept = self.swept(workload);
+            for disk_class in &self.experiment.matrix.disk_classes {
+                points.extend(self.settings(workload, disk_class, &swept)?);
             }
         }
         Ok(points)
+    }
+
+    /// Counted before anything is multiplied out: a short file can ask for more than a memory holds.
+    fn check_size(&self) -> Result<(), MatrixError> {
+        let matrix = &self.experiment.matrix;
+        let axes =
+            [matrix.kernels.len(), matrix.schedulers.len(), matrix.tunables.len(), matrix.filesystems.len(), matrix.disk_classes.len()];
+        let each = axes.into_iter().fold(1usize, usize::saturating_mul);
+        let of = |workload: &Workload| self.swept(workload).iter().fold(each, |product, (_, values)| product.saturating_mul(values.len()));
+        let all = matrix.workloads.iter().map(|name| of(&self.workloads[name])).fold(0usize, usize::saturating_add);
+        if all > MAX_ARMS { Err(MatrixError::TooLarge(all)) } else { Ok(()) }
+    }
+
+    fn swept(&self, workload: &Workload) -> Vec<(&'a String, &'a Vec<String>)> {
+        let parameters = self.experiment.matrix.parameters.iter();
+        parameters.filter(|(name, _)| workload.parameters.contains_key(*name)).collect()
     }
 
     fn settings(
@@ -226,7 +243,7 @@ impl<'a> Expander<'a> {
         let mut fixed = self.experiment.parameters.clone();
         fixed.extend(self.experiment.parameters_by_disk_class.get(disk_class).cloned().unwrap_or_default());
         fixed.retain(|name, _| workload.parameters.contains_key(name));
-        let mut points: Vec<Point<'a>> = Vec::new();
+        let mut points = Points { list: Vec::new(), by_labels: HashMap::new() };
         for kernel in &matrix.kernels {
             for scheduler in &matrix.schedulers {
                 for tunables in &matrix.tunables {
@@ -246,6 +263,7 @@ impl<'a> Expander<'a> {
                 }
             }
         }
+        let mut points = points.list;
         for point in &mut points {
             // The baseline comes first; the others keep the order of the file.
             point.arms.sort_by_key(|arm| arm.label != self.experiment.baseline);
@@ -255,7 +273,7 @@ impl<'a> Expander<'a> {
 
     fn add_arm(
         &self,
-        points: &mut Vec<Point<'a>>,
+        points: &mut Points<'a>,
         workload: &'a Workload,
         disk_class: &'a DiskClass,
         swept: &[(&String, &Vec<String>)],
@@ -279,9 +297,10 @@ impl<'a> Expander<'a> {
             }
         }
         let arm = Arm { label, setting };
-        match points.iter_mut().find(|point| point.labels == labels) {
+        let at = *points.by_labels.entry(labels.clone()).or_insert(points.list.len());
+        match points.list.get_mut(at) {
             Some(point) => point.arms.push(arm),
-            None => points.push(Point { workload, disk_class, labels, arms: vec![arm] }),
+            None => points.list.push(Point { workload, disk_class, labels, arms: vec![arm] }),
         }
     }
 
@@ -516,6 +535,21 @@ mod tests {
     }
 
     #[test]
+    fn a_matrix_that_no_memory_holds_is_refused_at_once() {
+        let values: Vec<String> = (0..60).map(|n| format!("\"{n}\"")).collect();
+        let names = ["a", "b", "c", "d", "e"];
+        let swept = names.map(|name| format!("parameters.{name} = [{}]\n", values.join(", "))).concat();
+        let mut workloads = workloads(&["reader"]);
+        let workload = workloads.get_mut(&id::<WorkloadName>("reader")).unwrap();
+        for name in names {
+            workload.parameters.insert(name.into(), workload.parameters["size"].clone());
+        }
+        let asked = experiment(&[("[matrix]\n", &format!("[matrix]\n{swept}"))]);
+        let error = expand(&asked, &workloads, &[host("a", &["sata-hdd"])], 1).unwrap_err();
+        assert_eq!(error.to_string(), "the matrix has 1555200000 combinations, more than 20000; split it");
+    }
+
+    #[test]
     fn names_are_checked_before_anything_is_planned() {
         let hosts = [host("a", &["sata-hdd"])];
         let unknown = expand(&experiment(&[("\"reader\"", "\"raeder\"")]), &workloads(&["reader"]), &hosts, 1).unwrap_err();
@@ -525,6 +559,5 @@ mod tests {
         assert_eq!(unknown.to_string(), "no workload of the matrix has a parameter `siez`; did you mean `size`? known: size");
         let asked = experiment(&[("[matrix]", "[parameters]\nsize = \"big\"\n[matrix]")]);
         assert!(matches!(expand(&asked, &workloads(&["reader"]), &hosts, 1), Err(MatrixError::BadParameter { .. })));
-        let _: WorkloadName = id("reader");
     }
 }

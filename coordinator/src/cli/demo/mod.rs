@@ -91,7 +91,7 @@ async fn tour(args: &DemoArgs, folder: &Path) -> anyhow::Result<Ended> {
         watch::to_the_end(&client, submitted.id).await?;
     }
     for submitted in &ids {
-        let report = client.report(submitted.id).await?;
+        let report = watch::patiently(async || client.report(submitted.id).await).await?;
         print::line("");
         print::text(&render::text::render(&report, &client.url("")));
     }

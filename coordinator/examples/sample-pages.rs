@@ -7,7 +7,7 @@ use askama::Template;
 use blklab_coordinator::render::html::cell::CellPage;
 use blklab_coordinator::render::html::error::ErrorPage;
 use blklab_coordinator::render::html::experiment::ExperimentPage;
-use blklab_coordinator::render::html::home::HomePage;
+use blklab_coordinator::render::html::home::{HomePage, Part};
 use blklab_coordinator::render::html::hosts::{HostPage, HostsPage};
 use blklab_coordinator::render::html::method::MethodPage;
 use blklab_coordinator::render::html::queue::QueuePage;
@@ -30,8 +30,8 @@ fn main() -> Done {
     let open = [testing::line(&under_way)];
     let recent = [testing::line(&testing::schedulers()), testing::line(&testing::classic()), testing::line(&testing::hostile())];
     let hosts = testing::hosts();
-    page(&folder, "", &HomePage::new(&open, &recent, true, &hosts, NOW))?;
-    page(&folder, "empty", &HomePage::new(&[], &[], false, &[], NOW))?;
+    page(&folder, "", &HomePage::new(&open, Part { lines: &recent, has_newer: false, has_older: true }, &hosts, NOW))?;
+    page(&folder, "empty", &HomePage::new(&[], Part { lines: &[], has_newer: false, has_older: false }, &[], NOW))?;
     page(&folder, "queue", &QueuePage::new(&open, NOW))?;
     page(&folder, "hosts", &HostsPage::new(&hosts, NOW))?;
     for host in &hosts {

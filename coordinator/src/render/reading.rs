@@ -151,7 +151,9 @@ pub(crate) fn gate_value(name: GateName, value: f64) -> String {
 
 /// `at least 5 %`.
 pub(crate) fn gate_limit(gate: &Gate) -> String {
-    let limit = gate_value(gate.name, gate.limit);
+    // A level is a round number that somebody chose.
+    let is_level = matches!(gate.name, GateName::Significant | GateName::SpreadSignificant);
+    let limit = if is_level { gate.limit.to_string() } else { gate_value(gate.name, gate.limit) };
     match (gate.name, gate.bound) {
         (GateName::OrderRandomised, _) => limit,
         (_, Bound::AtLeast) => format!("at least {limit}"),
@@ -219,7 +221,7 @@ mod tests {
     fn limits_read_as_people_say_them() {
         let gate = |name, bound, limit| gate_limit(&Gate { name, value: None, bound, limit, passed: false });
         assert_eq!(gate(GateName::LargeEnough, Bound::AtLeast, 1.05f64.ln()), "at least 5\u{a0}%");
-        assert_eq!(gate(GateName::Significant, Bound::AtMost, 0.05), "at most 0.0500");
+        assert_eq!(gate(GateName::Significant, Bound::AtMost, 0.05), "at most 0.05");
         assert_eq!(gate(GateName::RunsForChange, Bound::AtLeast, 3.0), "at least 3");
         assert_eq!(gate(GateName::OrderRandomised, Bound::AtLeast, 1.0), "yes");
     }

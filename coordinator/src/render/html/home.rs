@@ -13,20 +13,34 @@ use super::line::Line;
 #[template(path = "home/page.html")]
 pub struct HomePage {
     sentence: String,
+    /// The experiment that ended last.
+    latest: Option<Line>,
     open: Vec<Line>,
     recent: Vec<Line>,
     older: Option<String>,
     hosts: Vec<HostRow>,
 }
 
+/// A part of the list of experiments, the newest first.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    /// Its lines.
+    pub lines: &'a [ExperimentLine],
+    /// Do newer ones come before it?
+    pub has_newer: bool,
+    /// May older ones follow?
+    pub has_older: bool,
+}
+
 impl HomePage {
-    /// From the open experiments in the order of the queue, the latest ones, and the hosts. `full` when older ones may follow.
-    pub fn new(open: &[ExperimentLine], recent: &[ExperimentLine], full: bool, hosts: &[HostLine], now: TimestampMs) -> HomePage {
-        let over: Vec<Line> = recent.iter().map(|line| Line::new(line, now)).filter(|line| line.is_over).collect();
+    /// From the open experiments in the order of the queue, a part of all of them, and the hosts.
+    pub fn new(open: &[ExperimentLine], part: Part<'_>, hosts: &[HostLine], now: TimestampMs) -> HomePage {
+        let over: Vec<Line> = part.lines.iter().map(|line| Line::new(line, now)).filter(|line| line.is_over).collect();
         HomePage {
             sentence: sentence(open, hosts),
+            latest: over.first().filter(|_| !part.has_newer).cloned(),
             open: open.iter().map(|line| Line::new(line, now)).collect(),
-            older: recent.last().filter(|_| full).map(|line| format!("/?before={}", line.id)),
+            older: part.lines.last().filter(|_| part.has_older).map(|line| format!("/?before={}", line.id)),
             recent: over,
             hosts: hosts.iter().map(|line| HostRow::new(line, now)).collect(),
         }

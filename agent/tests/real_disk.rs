@@ -408,6 +408,29 @@ fn a_file_system_of_somebody_else_is_refused_and_kept() {
     lab.close();
 }
 
+/// blkid ends with status 2 for a blank device and for one that answers every read with EIO. The second may carry anything.
+#[test]
+fn a_disk_that_cannot_be_read_is_refused_and_kept() {
+    let Some(_alone) = alone() else { return };
+    let mut lab = Lab::new();
+    let device = lab.device("loop-a");
+    must(&["mkfs.ext4", "-q", "-F", &device]);
+    let image = must(&["losetup", "--noheadings", "--output", "BACK-FILE", &device]).trim().to_owned();
+    // Reads beyond the end of its file are errors of the loop device.
+    let whole = std::fs::read(&image).unwrap();
+    File::options().write(true).open(&image).unwrap().set_len(0).unwrap();
+    assert_eq!(tool(&["blkid", "--probe", &device]).status.code(), Some(2), "blkid takes it for blank");
+    let refused = lab.disk("loop-a").health;
+    assert!(matches!(&refused, DiskHealth::Refused { reason } if reason.contains("carries cannot be told")), "{refused:?}");
+    let cycle = lab.run(&mounted("loop-a", "none", vec![program("true", &["true"])]));
+    assert_eq!(failure(&cycle).fault, Fault::Lab);
+    std::fs::write(&image, &whole).unwrap();
+    assert!(must(&["blkid", "--probe", &device]).contains("TYPE=\"ext4\""), "nothing was written");
+    must(&["wipefs", "--quiet", "--all", &device]);
+    assert_eq!(lab.disk("loop-a").health, DiskHealth::Usable);
+    lab.close();
+}
+
 #[test]
 fn a_partition_table_is_refused() {
     let Some(_alone) = alone() else { return };

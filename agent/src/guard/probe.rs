@@ -1,6 +1,7 @@
 //! Reads the facts that [`super::decide`] needs. It opens disks for reading only, and never waits for one longer than half a minute.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -9,13 +10,17 @@ use blklab_model::id::DiskId;
 
 use super::{Signature, Standing};
 use crate::sys::block::{self, DevNumber};
+use crate::sys::limited::limited;
 use crate::sys::roots::Roots;
-use crate::sys::{self, command, files, mount};
+use crate::sys::{self, SysError, command, files, mount};
 
 /// A disk that cannot be read within this time is not one to measure on.
-const BLKID_LIMIT: Duration = Duration::from_secs(30);
+const READ_LIMIT: Duration = Duration::from_secs(30);
 
-/// blkid(8): nothing was found.
+/// Read at both ends before blkid is believed. Nearly every super block that it knows lies within the first or the last MiB.
+const READ_BYTES: u64 = 1 << 20;
+
+/// blkid(8): nothing was found, *or* the device could not be read. On its own it never means blank.
 const BLKID_NOTHING: i32 = 2;
 
 /// blkid(8): several signatures contradict each other.
@@ -76,11 +81,18 @@ fn real_path(source: &str) -> String {
     Path::new(source).canonicalize().map_or_else(|_| source.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
-/// What `blkid --probe` reads from the disk itself; its cache is not asked.
+/// What `blkid --probe` reads from the disk itself; its cache is not asked. A disk is blank only if it could be read, too: blkid has one
+/// answer for "nothing there" and "no answer from there".
 pub fn signature(device: &Path) -> Signature {
     let unknown = |reason: String| Signature::Unknown { reason };
     let path = device.to_string_lossy();
-    let ended = match command::run_any(&["blkid", "--probe", "--output", "export", &path], BLKID_LIMIT) {
+    let act = format!("read {path}");
+    let owned = device.to_owned();
+    let read = limited(&act, READ_LIMIT, move || read_both_ends(&owned).map_err(SysError::io(format!("read {}", owned.display()))));
+    if let Err(error) = read {
+        return unknown(format!("failed to {error}; look into the kernel log, check the disk and its cable"));
+    }
+    let ended = match command::run_any(&["blkid", "--probe", "--output", "export", &path], READ_LIMIT) {
         Ok(ended) => ended,
         Err(error) => return unknown(error.to_string()),
     };
@@ -90,6 +102,21 @@ pub fn signature(device: &Path) -> Signature {
         Some(BLKID_AMBIVALENT) => unknown(format!("it carries several signatures; if nothing on it is needed, run `wipefs --all {path}`")),
         Some(_) | None => unknown(format!("blkid failed ({}){}", ended.status, command::last_words(&ended.stderr.last_lines(2)))),
     }
+}
+
+/// Reads the first and the last MiB, as far as the device reaches.
+fn read_both_ends(device: &Path) -> std::io::Result<()> {
+    let mut file = File::open(device)?;
+    let size = file.seek(SeekFrom::End(0))?;
+    if size == 0 {
+        return Err(std::io::Error::other("it has no size"));
+    }
+    let mut buffer = vec![0; usize::try_from(size.min(READ_BYTES)).expect("1 MiB fits")];
+    for offset in [0, size - buffer.len() as u64] {
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(&mut buffer)?;
+    }
+    Ok(())
 }
 
 /// `KEY=value` lines. Something was found, so a kind that we do not know is still something.
@@ -116,6 +143,19 @@ mod tests {
         let gpt = "DEVNAME=/dev/sda\nPTUUID=4fc9\nPTTYPE=gpt\n";
         assert_eq!(parse_blkid(gpt), Signature::Found { kind: "gpt".into(), uuid: None });
         assert_eq!(parse_blkid("FOO=1"), Signature::Found { kind: "something unknown".into(), uuid: None });
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_never_blank() {
+        let dir = tempfile::tempdir().unwrap();
+        let empty = dir.path().join("empty");
+        File::create(&empty).unwrap();
+        for path in [dir.path().join("nonesuch"), dir.path().to_owned(), empty] {
+            assert!(matches!(signature(&path), Signature::Unknown { .. }), "{}", path.display());
+        }
+        let short = dir.path().join("short");
+        std::fs::write(&short, [0; 4096]).unwrap();
+        read_both_ends(&short).expect("a device shorter than both ends is read as far as it goes");
     }
 
     #[test]

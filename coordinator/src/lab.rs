@@ -7,6 +7,7 @@ use anyhow::Context;
 use blklab_model::time::TimestampMs;
 use tokio::sync::watch;
 
+use crate::analyse::headlines::Headlines;
 use crate::artifact::Artifacts;
 use crate::clock::Clock;
 use crate::store::Store;
@@ -23,6 +24,8 @@ pub struct Lab {
     pub clock: Clock,
     /// Who may do what.
     pub tokens: Arc<Tokens>,
+    /// Headlines of reports.
+    pub(crate) headlines: Arc<Headlines>,
     /// Counts changes: waiting claims and live pages look at it.
     changes: watch::Sender<u64>,
 }
@@ -36,7 +39,14 @@ impl Lab {
         let store = Store::open(url).await?;
         let artifacts = Artifacts::open(folder.join("artifacts")).context("failed to open the artifact folder")?;
         let tokens = Tokens::open(folder).context("failed to read or make the tokens")?;
-        Ok(Lab { store, artifacts: Arc::new(artifacts), clock, tokens: Arc::new(tokens), changes: watch::Sender::new(0) })
+        Ok(Lab {
+            store,
+            artifacts: Arc::new(artifacts),
+            clock,
+            tokens: Arc::new(tokens),
+            headlines: Arc::default(),
+            changes: watch::Sender::new(0),
+        })
     }
 
     /// The time.

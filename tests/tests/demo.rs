@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,9 @@ const ENDS_WITHIN: Duration = Duration::from_secs(600);
 
 /// What was made must be given back by then.
 const CLEAN_WITHIN: Duration = Duration::from_secs(60);
+
+/// The user `nobody`, by the number that it has everywhere on Linux.
+const NOBODY: u32 = 65_534;
 
 #[test]
 fn the_demo_survives_kills_ends_in_a_verdict_and_leaves_nothing() {
@@ -59,6 +63,31 @@ fn a_killed_demo_gives_everything_back() {
     demo.wait().expect("a child");
     wait_for(CLEAN_WITHIN, || (fs::read_dir(folder.path()).expect("a folder").count() == 0).then_some(()));
     assert_nothing_left(folder.path());
+}
+
+#[test]
+fn without_root_the_demo_says_what_it_cannot_do_and_shows_the_rest() {
+    if !can_make_disks("a demo without root, which is started by root") {
+        return;
+    }
+    let folder = disk_folder();
+    // The programs are copied to where nobody may read them: the checkout may lie below somebody's home.
+    for name in ["blklab", "blklab-agent"] {
+        fs::copy(program(name), folder.path().join(name)).expect("a copy");
+    }
+    let lab = folder.path().join("lab");
+    fs::create_dir(&lab).expect("a folder");
+    std::os::unix::fs::chown(&lab, Some(NOBODY), Some(NOBODY)).expect("root gives folders away");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("root may");
+    let mut command = any_command("setpriv");
+    command.args(["--clear-groups".to_owned(), format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")]);
+    command.arg(folder.path().join("blklab")).args(["demo", "--exit", "--port", "0", "--folder"]).arg(&lab);
+    let output = command.env("HOME", "/nonexistent").current_dir("/").output().expect("setpriv runs");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{err}");
+    assert!(err.contains("not root: no loop disk"), "{err}");
+    assert!(out.contains("loop-sata-hdd") && out.contains("Pages: http://127.0.0.1:"), "{out}");
+    assert_eq!(fs::read_dir(&lab).expect("a folder").count(), 0, "a file is left");
 }
 
 /// One demo at a time: beside another one its rates would mean nothing.

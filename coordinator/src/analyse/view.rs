@@ -11,6 +11,7 @@ use blklab_model::report::build::{Inputs, build};
 use blklab_model::time::TimestampMs;
 use blklab_wire::people::{ExperimentLine, HostLine, NamedText, Progress};
 
+use super::headlines::Basis;
 use crate::lab::Lab;
 use crate::store::{self, HostRow, TrialCounts, Tx};
 
@@ -40,7 +41,6 @@ impl Lab {
     pub async fn progress(&self, id: ExperimentId) -> anyhow::Result<Option<Progress>> {
         let mut tx = self.store.read().await?;
         let Some(experiment) = store::experiment_get(&mut tx, id).await? else { return Ok(None) };
-        let headline = report(&mut tx, &experiment).await?.headline;
         let trials = store::trial_list(&mut tx, id).await?;
         let open = store::experiment_list_open(&mut tx).await?;
         let hosts = store::host_list(&mut tx).await?;
@@ -59,7 +59,7 @@ impl Lab {
             eta_ms: eta(&experiment, over, trials.len(), self.now()),
             ahead: if experiment.state.is_over() { 0 } else { count(ahead) },
             now: hosts.iter().filter(|row| row.job.is_some_and(|job| job.experiment == id)).filter_map(at).collect(),
-            headline,
+            headline: self.headline(&mut tx, &experiment, count(over)).await?,
         }))
     }
 
@@ -96,13 +96,23 @@ impl Lab {
         Ok(record.map(|record| NamedText { name: record.file_name, text: record.file_text }))
     }
 
+    async fn headline(&self, tx: &mut Tx, experiment: &ExperimentRecord, over: u32) -> anyhow::Result<String> {
+        let basis = Basis { state: experiment.state, over };
+        if let Some(headline) = self.headlines.get(experiment.id, basis) {
+            return Ok(headline);
+        }
+        let headline = report(tx, experiment).await?.headline;
+        self.headlines.put(experiment.id, basis, headline.clone());
+        Ok(headline)
+    }
+
     async fn lines(&self, tx: &mut Tx, records: Vec<ExperimentRecord>) -> anyhow::Result<Vec<ExperimentLine>> {
         let ids: Vec<ExperimentId> = records.iter().map(|record| record.id).collect();
         let counts: BTreeMap<ExperimentId, TrialCounts> = store::trial_counts(tx, &ids).await?;
         let mut lines = Vec::new();
         for record in records {
             let counts = counts.get(&record.id).copied().unwrap_or_default();
-            let headline = report(tx, &record).await?.headline;
+            let headline = self.headline(tx, &record, counts.over()).await?;
             let end = record.finished.unwrap_or_else(|| self.now());
             lines.push(ExperimentLine {
                 id: record.id,

@@ -1,13 +1,13 @@
 //! The demo's processes: a supervisor that lives as long as its standard input, and from the other side a handle on it.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::Instant;
 
@@ -53,11 +53,7 @@ pub(in crate::cli) struct LabArgs {
 /// Makes the folder and starts the supervisor.
 pub(super) async fn spawn(args: &DemoArgs) -> anyhow::Result<Lab> {
     let me = std::env::current_exe().context("failed to find this program")?;
-    let beside = || me.with_file_name("blklab-agent");
-    let agent = args.agent.clone().unwrap_or_else(beside);
-    if !agent.is_file() {
-        bail!("there is no agent at {}; build it with `cargo build --release --workspace`, or name it with --agent", agent.display());
-    }
+    let agent = agent_program(args)?;
     let folder = args.folder.join(format!("blklab-demo-{}", std::process::id()));
     fs::create_dir(&folder).with_context(|| format!("failed to make {}; choose another place with --folder", folder.display()))?;
     let mut child = command(&me)
@@ -96,19 +92,40 @@ impl Lab {
     }
 }
 
-/// Waits until the coordinator answers and the agent has enrolled.
+/// Waits until the coordinator answers and the agent has enrolled; without root there is no agent.
 pub(super) async fn ready(folder: &Path, within: Duration) -> anyhow::Result<Server> {
     let deadline = Instant::now() + within;
     while Instant::now() < deadline {
         if let Some(server) = server(folder) {
             let hosts = Client::new(&server.url, None)?.hosts().await.unwrap_or_default();
-            if hosts.iter().any(|line| line.online) {
+            if hosts.iter().any(|line| line.online) || !is_root() {
                 return Ok(server);
             }
         }
         tokio::time::sleep(POLL).await;
     }
     bail!("the lab was not ready within {} s; the lines above say what it waits for", within.as_secs())
+}
+
+/// What the agent says of this machine's disks; it needs no root for that.
+pub(super) async fn inventory(folder: &Path, args: &DemoArgs) -> anyhow::Result<String> {
+    let config = folder.join("agent.toml");
+    let deadline = Instant::now() + COORDINATOR_STOPS_WITHIN;
+    while !config.exists() && Instant::now() < deadline {
+        tokio::time::sleep(POLL).await;
+    }
+    let output = command(&agent_program(args)?).args(["inventory", "--config"]).arg(&config).output().await;
+    let output = output.context("failed to run the agent's inventory")?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn agent_program(args: &DemoArgs) -> anyhow::Result<PathBuf> {
+    let me = std::env::current_exe().context("failed to find this program")?;
+    let agent = args.agent.clone().unwrap_or_else(|| me.with_file_name("blklab-agent"));
+    if !agent.is_file() {
+        bail!("there is no agent at {}; build it with `cargo build --release --workspace`, or name it with --agent", agent.display());
+    }
+    Ok(agent)
 }
 
 fn server(folder: &Path) -> Option<Server> {
@@ -149,6 +166,9 @@ async fn keep_alive(args: &LabArgs) -> anyhow::Result<()> {
         command.args(["run", "--die-with-parent", "--config"]).arg(&file).env("BLKLAB_LOG", "warn");
         Process::start(command, "agent", AGENT_STOPS_WITHIN)
     };
+    if !is_root() {
+        bail!("the coordinator ended ({})", coordinator.wait().await);
+    }
     let mut agent = start_agent()?;
     for _ in 0..MAX_RESTARTS {
         tokio::select! {
@@ -178,23 +198,44 @@ async fn first_address(data: &Path, coordinator: &mut Process) -> anyhow::Result
     }
 }
 
+/// On a thread of its own: a read that the runtime waits for would hold its end back.
 async fn end_of_stdin() {
-    let mut stdin = tokio::io::stdin();
-    let mut byte = [0; 1];
-    while matches!(stdin.read(&mut byte).await, Ok(n) if n > 0) {}
+    let (ended, end) = tokio::sync::oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 64];
+        while matches!(std::io::stdin().read(&mut bytes), Ok(n) if n > 0) {}
+        drop(ended);
+    });
+    let _ = end.await;
 }
 
-/// Lets the agent remove what it made, then removes the folder.
+/// Lets the agent remove what it made, then removes the folder. An agent that has lost its parent gives things back by itself and
+/// holds its folder until it is done, so this is tried for as long as that may take.
 async fn give_back(folder: &Path, agent: &Path) -> anyhow::Result<()> {
-    let config = folder.join("agent.toml");
-    if config.exists() {
-        let status = command(agent).args(["clean", "--config"]).arg(&config).env("BLKLAB_LOG", "warn").status().await;
-        let status = status.context("failed to run the agent's clean-up")?;
-        if !status.success() {
-            bail!("the agent could not give everything back ({status}); its notes are kept in {}", folder.display());
+    let deadline = Instant::now() + AGENT_STOPS_WITHIN;
+    while made_disks(folder) {
+        let config = folder.join("agent.toml");
+        let output = command(agent).args(["clean", "--config"]).arg(&config).env("BLKLAB_LOG", "warn").output().await;
+        let output = output.context("failed to run the agent's clean-up")?;
+        if output.status.success() {
+            break;
         }
+        if Instant::now() > deadline {
+            let why = String::from_utf8_lossy(&output.stderr);
+            bail!("the agent could not give everything back; its notes are kept in {}: {}", folder.display(), why.trim());
+        }
+        tokio::time::sleep(POLL).await;
     }
     fs::remove_dir_all(folder).with_context(|| format!("failed to remove {}", folder.display()))
+}
+
+/// Did an agent ever work here? Without root none can.
+fn made_disks(folder: &Path) -> bool {
+    is_root() && folder.join("agent").exists()
+}
+
+pub(super) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 /// A child that is asked to end, and waited for, when it is dropped.
@@ -232,6 +273,9 @@ impl Drop for Process {
         }
         eprintln!("demo: the {} did not end within {} s; killing it", self.name, self.stops_within.as_secs());
         let _ = self.child.start_kill();
+        while matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(POLL);
+        }
     }
 }
 

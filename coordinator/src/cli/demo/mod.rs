@@ -80,6 +80,9 @@ async fn tour(args: &DemoArgs, folder: &Path) -> anyhow::Result<Ended> {
     let server = lab::ready(folder, READY_WITHIN).await?;
     let client = Client::new(&server.url, Some(server.token))?;
     eprintln!("demo: pages at {}/", server.url);
+    if !lab::is_root() {
+        return look_around(args, &lab::inventory(folder, args).await?, &server.url).await;
+    }
     let mut ids = Vec::new();
     for name in EXPERIMENTS {
         let submitted = client.submit(&submission(name, args.quick)).await?;
@@ -95,7 +98,17 @@ async fn tour(args: &DemoArgs, folder: &Path) -> anyhow::Result<Ended> {
         print::line("");
         print::text(&render::text::render(&report, &client.url("")));
     }
-    print::line(&format!("\nPages: {}/", server.url));
+    serve(args, &server.url).await
+}
+
+/// What is left of the tour without root: this machine's disks, and the pages of an empty lab.
+async fn look_around(args: &DemoArgs, inventory: &str, url: &str) -> anyhow::Result<Ended> {
+    print::text(inventory);
+    serve(args, url).await
+}
+
+async fn serve(args: &DemoArgs, url: &str) -> anyhow::Result<Ended> {
+    print::line(&format!("\nPages: {url}/"));
     if args.exit {
         return Ok(Ended::Well);
     }

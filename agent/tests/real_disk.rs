@@ -431,6 +431,33 @@ fn a_disk_that_cannot_be_read_is_refused_and_kept() {
     lab.close();
 }
 
+/// Words of an experiment that would give mkfs or mount a second device. The second one carries a file system, which must stay.
+#[test]
+fn an_experiment_reaches_no_other_disk() {
+    let Some(_alone) = alone() else { return };
+    let mut lab = Lab::new();
+    let other = lab.device("loop-b");
+    must(&["mkfs.ext4", "-q", "-F", &other]);
+    let made = |kind: &str, mkfs: &[&str], mount: &str| Format::Made {
+        kind: kind.into(),
+        mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect(),
+        mount: mount.into(),
+    };
+    let cases = [
+        (made("btrfs", &[&other], ""), "mkfs.btrfs"),
+        (made("xfs", &["-l", &format!("logdev={other}")], ""), "mkfs.xfs"),
+        (made("ext4", &[], &format!("journal_path={other}")), "mount"),
+        (made("ext4", &[], "journal_dev=0x701"), "mount"),
+    ];
+    for (format, step) in cases {
+        let cycle = lab.run(&TrialSpec { format, ..mounted("loop-a", "none", vec![program("true", &["true"])]) });
+        assert_eq!((failure(&cycle).fault, failure(&cycle).step.as_str()), (Fault::Workload, step));
+    }
+    assert!(must(&["blkid", "--probe", &other]).contains("TYPE=\"ext4\""));
+    must(&["wipefs", "--quiet", "--all", &other]);
+    lab.close();
+}
+
 #[test]
 fn a_partition_table_is_refused() {
     let Some(_alone) = alone() else { return };

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use blklab_model::disk::{Disk, DiskFacts, DiskHealth};
+use blklab_model::experiment::file::check_mkfs;
 use blklab_model::id::{DiskClass, DiskId};
 use blklab_model::outcome::Fault;
 
@@ -146,7 +147,7 @@ impl LabHost {
         let disk = self.disk()?.clone();
         let uuid = random_uuid().map_err(fault(Fault::Lab))?;
         let device = disk.device.to_string_lossy().into_owned();
-        let argv = mkfs_argv(kind, &uuid, args, &device);
+        let argv = mkfs_argv(kind, &uuid, args, &device)?;
         // Without device and UUID, which differ from trial to trial and mean nothing.
         record.note("mkfs", [&[format!("mkfs.{kind}")], args].concat().join(" "));
         self.state.journal.will_sign(&disk.id, &uuid).map_err(fault(Fault::Lab))?;
@@ -199,8 +200,10 @@ fn zero_ends(file: &mut File) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// `mkfs.KIND` with what the lab needs (no questions, our UUID), then the experiment's own arguments, which win where they disagree.
-fn mkfs_argv(kind: &str, uuid: &str, args: &[String], device: &str) -> Vec<String> {
+/// `mkfs.KIND` with what the lab needs (no questions, our UUID), then the experiment's own arguments, which win where they disagree. The
+/// coordinator has checked those when it took the experiment; they are checked here because here they become a command line of root.
+fn mkfs_argv(kind: &str, uuid: &str, args: &[String], device: &str) -> Result<Vec<String>, Problem> {
+    check_mkfs(kind, args).map_err(|bad| Problem::workload(bad.to_string()))?;
     let ours: &[&str] = match kind {
         "ext2" | "ext3" | "ext4" => &["-q", "-F", "-U", uuid],
         "xfs" => &["-q", "-f", "-m", &format!("uuid={uuid}")],
@@ -208,7 +211,7 @@ fn mkfs_argv(kind: &str, uuid: &str, args: &[String], device: &str) -> Vec<Strin
         _other => &[],
     };
     let words = std::iter::once(format!("mkfs.{kind}")).chain(ours.iter().map(|word| (*word).to_owned()));
-    words.chain(args.iter().cloned()).chain([device.to_owned()]).collect()
+    Ok(words.chain(args.iter().cloned()).chain([device.to_owned()]).collect())
 }
 
 /// Version 4 (RFC 9562): random but for its version and variant.
@@ -227,9 +230,18 @@ mod tests {
 
     #[test]
     fn the_experiment_has_the_last_word_at_mkfs() {
-        let argv = mkfs_argv("ext4", "u-1", &["-b".into(), "4096".into()], "/dev/loop3");
+        let argv = mkfs_argv("ext4", "u-1", &["-b".into(), "4096".into()], "/dev/loop3").unwrap();
         assert_eq!(argv.join(" "), "mkfs.ext4 -q -F -U u-1 -b 4096 /dev/loop3");
-        assert_eq!(mkfs_argv("xfs", "u-1", &[], "/dev/loop3").join(" "), "mkfs.xfs -q -f -m uuid=u-1 /dev/loop3");
+        assert_eq!(mkfs_argv("xfs", "u-1", &[], "/dev/loop3").unwrap().join(" "), "mkfs.xfs -q -f -m uuid=u-1 /dev/loop3");
+    }
+
+    #[test]
+    fn no_argument_brings_another_disk_to_mkfs() {
+        for (kind, args) in [("btrfs", vec!["/dev/sdb"]), ("xfs", vec!["-l", "logdev=/dev/sdb"]), ("ext4", vec!["-L"]), ("../sh", vec![])] {
+            let args: Vec<String> = args.into_iter().map(str::to_owned).collect();
+            let problem = mkfs_argv(kind, "u-1", &args, "/dev/loop3").unwrap_err();
+            assert_eq!(problem.fault, Fault::Workload, "{}", problem.message);
+        }
     }
 
     #[test]

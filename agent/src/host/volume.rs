@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use blklab_model::experiment::file::check_mount;
 use blklab_model::outcome::Fault;
 
 use super::give_back::unmount_within;
@@ -16,6 +17,7 @@ const DROP_EVERYTHING: &str = "3";
 
 impl LabHost {
     pub(super) fn mount(&mut self, kind: &str, options: &str, limit: Duration, record: &mut Record) -> Result<(), Problem> {
+        check_mount(options).map_err(|bad| Problem::workload(bad.to_string()))?;
         let (device, dir) = (self.disk()?.device.clone(), self.mount_dir());
         self.state.journal.will_make(Made::Mount { dir: dir.clone() }).map_err(fault(Fault::Lab))?;
         let (kind, options) = (kind.to_owned(), options.to_owned());

@@ -477,6 +477,57 @@ fn a_partition_table_is_refused() {
     lab.close();
 }
 
+/// In the middle of a trial the loop device is detached, and its number goes to somebody's image.
+#[test]
+fn a_disk_that_became_another_is_not_wiped() {
+    let Some(_alone) = alone() else { return };
+    let mut lab = Lab::new();
+    let device = lab.device("loop-a");
+    let image = lab.dir.path().join("somebody.img");
+    File::create(&image).unwrap().set_len(16 * MIB).unwrap();
+    must(&["mkfs.ext4", "-q", "-F", image.to_str().unwrap()]);
+    let steps = plan(&raw("loop-a", vec![shell("task", "true")])).unwrap();
+    let (from, to) = (device.clone(), image.clone());
+    let cycle = run(&steps, lab.host(), &Stop::default(), &move |phase| {
+        if phase.word() == "verify" {
+            must(&["losetup", "--detach", &from]);
+            must(&["losetup", &from, to.to_str().unwrap()]);
+        }
+    });
+    let dirty = cycle.dirty.unwrap();
+    assert!(dirty.starts_with("release disk: ") && dirty.contains(&format!("is now attached to {}", image.display())), "{dirty}");
+    assert!(must(&["blkid", "--probe", &device]).contains("TYPE=\"ext4\""), "the image is untouched");
+    let refused = lab.disk("loop-a").health;
+    assert!(matches!(&refused, DiskHealth::Refused { reason } if reason.contains("restart the agent")), "{refused:?}");
+    lab.host().close().unwrap();
+    assert!(must(&["losetup", &device]).contains("somebody.img"), "what is somebody's is not detached");
+    must(&["losetup", "--detach", &device]);
+    lab.close();
+}
+
+/// A file of that name in a folder of the configuration may be anybody's, or a link to something dear.
+#[test]
+fn a_backing_file_replaces_nothing() {
+    let Some(_alone) = alone() else { return };
+    let mut lab = Lab::new();
+    let image = must(&["losetup", "--noheadings", "--output", "BACK-FILE", &lab.device("loop-a")]).trim().to_owned();
+    lab.host().close().unwrap();
+    lab.host = None;
+    let dear = lab.dir.path().join("dear");
+    std::fs::write(&dear, "dear").unwrap();
+    std::fs::create_dir_all(Path::new(&image).parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&dear, &image).unwrap();
+    lab.host = Some(lab.start(DISKS).unwrap());
+    let refused = lab.disk("loop-a").health;
+    assert!(matches!(&refused, DiskHealth::Refused { reason } if reason.contains("is there already")), "{refused:?}");
+    assert_eq!(lab.disk("loop-b").health, DiskHealth::Usable);
+    lab.host().close().unwrap();
+    assert_eq!(std::fs::read_to_string(&dear).unwrap(), "dear");
+    std::fs::remove_file(&image).unwrap();
+    std::fs::remove_dir(Path::new(&image).parent().unwrap()).unwrap();
+    lab.close();
+}
+
 #[test]
 fn a_full_disk_is_found_early() {
     let Some(_alone) = alone() else { return };

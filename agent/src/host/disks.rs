@@ -1,10 +1,10 @@
 //! The disks that this host offers, and the one that a trial has taken. Nothing in here writes to a disk that [`guard::decide`] has not
-//! just passed.
+//! just passed, and every write finds the disk again by its id first: a kernel name may have changed hands meanwhile.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use blklab_model::disk::{Disk, DiskFacts, DiskHealth};
@@ -80,6 +80,7 @@ impl LabHost {
     fn find(&self, id: &DiskId, found: &[Found]) -> Result<Option<Place>, String> {
         if let Some(disk) = self.loop_disks.iter().find(|disk| disk.id == *id) {
             let device = disk.device.clone()?;
+            device.check_ours(&self.state.roots)?;
             let limits = self.config.loop_disks.iter().find(|config| config.id == *id).map(|config| config.limits).unwrap_or_default();
             return Ok(Some(Place { name: device.name, same_id: 1, limits, below: device.below }));
         }
@@ -133,10 +134,8 @@ impl LabHost {
     /// Looks once more, right before the first write.
     pub(super) fn blank_disk(&mut self) -> Result<(), Problem> {
         let disk = self.disk()?.clone();
-        let place = Place { name: disk.name, same_id: 1, limits: disk.limits, below: disk.below };
-        self.guard(&disk.id, &place)?;
-        wipe(&disk.device).map_err(fault(Fault::Lab))?;
-        self.state.journal.wiped(&disk.id).map_err(fault(Fault::Lab))?;
+        self.guard(&disk.id, &self.find_again(&disk)?)?;
+        self.wipe(&disk)?;
         if let Some(disk) = &mut self.trial.disk {
             disk.is_blanked = true;
         }
@@ -154,7 +153,11 @@ impl LabHost {
         let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
         // With arguments of the experiment, it is the experiment that mkfs does not understand.
         let whose = if args.is_empty() { Fault::Lab } else { Fault::Workload };
+        // While this is open the kernel gives the name to no other disk, so what is checked now is what mkfs opens.
+        let held = File::open(&disk.device).map_err(SysError::io(format!("open {device}"))).map_err(fault(Fault::Lab))?;
+        self.find_again(&disk)?;
         command::run(&argv, limit).map_err(fault(whose))?;
+        drop(held);
         match probe::signature(&disk.device) {
             Signature::Found { uuid: Some(made), .. } if made == uuid => {}
             // An argument of the experiment chose another UUID; it is ours all the same, for we saw it made.
@@ -174,20 +177,42 @@ impl LabHost {
     /// Leaves the disk blank for the next trial. A disk that the guard refused was never ours and stays as it is.
     pub(super) fn release_disk(&mut self) -> Result<(), Problem> {
         if let Some(disk) = self.trial.disk.clone().filter(|disk| disk.is_blanked) {
-            wipe(&disk.device).map_err(fault(Fault::Lab))?;
-            self.state.journal.wiped(&disk.id).map_err(fault(Fault::Lab))?;
+            self.wipe(&disk)?;
         }
         self.trial.disk = None;
         let _ = std::fs::remove_dir_all(self.scratch_dir());
         Ok(())
     }
+
+    /// Zeroes both ends through an exclusive claim: if anybody mounts the disk in this moment, one of the two of us fails. The claim
+    /// comes before the last look, since the kernel gives the name of an open disk to no other.
+    fn wipe(&mut self, disk: &TakenDisk) -> Result<(), Problem> {
+        let act = || format!("wipe {}", disk.device.display());
+        let claimed = OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(&disk.device);
+        // A disk that went away is told as such, not as a name that cannot be opened.
+        self.find_again(disk)?;
+        let mut file = claimed.map_err(SysError::io(act())).map_err(fault(Fault::Lab))?;
+        zero_ends(&mut file).map_err(SysError::io(act())).map_err(fault(Fault::Lab))?;
+        self.state.journal.wiped(&disk.id).map_err(fault(Fault::Lab))
+    }
+
+    /// The id must still lead to the kernel name that the trial has taken.
+    fn find_again(&self, disk: &TakenDisk) -> Result<Place, Problem> {
+        let place = self.find(&disk.id, &inventory::scan(&self.state.roots));
+        let same = place.and_then(|place| same_place(disk, place));
+        same.map_err(|reason| Problem::lab(format!("{reason}; nothing is written to {}", disk.name)))
+    }
 }
 
-/// Zeroes both ends through an exclusive claim: if anybody mounts the disk in this moment, one of the two of us fails.
-fn wipe(device: &Path) -> sys::Result<()> {
-    let act = || format!("wipe {}", device.display());
-    let mut file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(device).map_err(SysError::io(act()))?;
-    zero_ends(&mut file).map_err(SysError::io(act()))
+fn same_place(disk: &TakenDisk, now: Option<Place>) -> Result<Place, String> {
+    let place = now.ok_or_else(|| format!("disk `{}` is gone from the host; check its cable", disk.id))?;
+    if place.same_id != 1 {
+        return Err(format!("{} disks now carry the id `{}`", place.same_id, disk.id));
+    }
+    if place.name != disk.name {
+        return Err(format!("disk `{}` was {} and is now {}", disk.id, disk.name, place.name));
+    }
+    Ok(place)
 }
 
 fn zero_ends(file: &mut File) -> std::io::Result<()> {
@@ -242,6 +267,19 @@ mod tests {
             let problem = mkfs_argv(kind, "u-1", &args, "/dev/loop3").unwrap_err();
             assert_eq!(problem.fault, Fault::Workload, "{}", problem.message);
         }
+    }
+
+    #[test]
+    fn a_disk_that_changed_its_name_is_not_written_to() {
+        let id: DiskId = "wwn-0x5".parse().unwrap();
+        let (device, limits) = (PathBuf::from("/dev/sdb"), Limits::default());
+        let disk = TakenDisk { id, name: "sdb".into(), device, limits, below: None, is_blanked: true, is_formatted: true };
+        let place = |name: &str, same_id| Place { name: name.into(), same_id, limits, below: None };
+        assert!(same_place(&disk, Some(place("sdb", 1))).is_ok());
+        let reasons = [None, Some(place("sdc", 1)), Some(place("sdb", 2))].map(|now| same_place(&disk, now).err().unwrap());
+        assert_eq!(reasons[0], "disk `wwn-0x5` is gone from the host; check its cable");
+        assert_eq!(reasons[1], "disk `wwn-0x5` was sdb and is now sdc");
+        assert_eq!(reasons[2], "2 disks now carry the id `wwn-0x5`");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::config::{Config, LoopDiskConfig};
 use crate::journal::Made;
 use crate::stop::Stop;
 use crate::sys::block::{self, DevNumber};
+use crate::sys::roots::Roots;
 use crate::sys::{self, SysError, files, loop_device};
 
 /// Bytes that stay free on the file system of the backing files: journal, spool and everybody else live there, too.
@@ -38,8 +39,24 @@ pub(super) struct LoopDisk {
 pub(super) struct LoopDevice {
     /// Kernel name.
     pub(super) name: String,
+    /// What it is attached to as long as it is ours.
+    file: PathBuf,
     /// The disk below, where the limits are set; none when the folder is on none that can be limited.
     pub(super) below: Option<DiskBelow>,
+}
+
+impl LoopDevice {
+    /// Numbers of loop devices are given out again: after a `losetup --detach` of somebody, the same name may be somebody's image.
+    pub(super) fn check_ours(&self, roots: &Roots) -> Result<(), String> {
+        let (name, file) = (&self.name, self.file.display());
+        match loop_device::backing_file(roots, name) {
+            Some(found) if found == self.file => Ok(()),
+            Some(found) => {
+                Err(format!("{name} is now attached to {}, no longer to {file}; restart the agent to make it anew", found.display()))
+            }
+            None => Err(format!("somebody detached {name} from {file}; restart the agent to make it anew")),
+        }
+    }
 }
 
 /// The disk that holds a backing file.
@@ -64,10 +81,23 @@ fn try_make(state: &mut State, config: &Config, disk: &LoopDiskConfig, stop: &St
     let folder = folder.canonicalize().map_err(SysError::io(format!("resolve {}", folder.display())))?;
     let file = folder.join(format!("{}-{}.img", state.mark, disk.id));
     check_room(&folder, disk)?;
+    // Before the journal has it: what is there already is not ours, and must not be removed as if it were.
+    if file.symlink_metadata().is_ok() {
+        let reason = "it is there already, and not in the journal of this agent; remove it if nobody needs it".to_owned();
+        return Err(SysError::Unsupported { act: format!("make {}", file.display()), reason });
+    }
     let backing = Made::BackingFile { path: file.clone() };
     state.journal.will_make(backing.clone())?;
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
+    let mut opened = match opened.map_err(SysError::io(format!("make {}", file.display()))) {
+        Ok(opened) => opened,
+        Err(error) => {
+            state.journal.gave_back(&backing)?;
+            return Err(error);
+        }
+    };
     let device = Made::LoopDevice { file: file.clone() };
-    let made = write_backing_file(&file, disk.size_bytes, stop).and_then(|()| {
+    let made = write_backing_file(&mut opened, &file, disk.size_bytes, stop).and_then(|()| {
         state.journal.will_make(device.clone())?;
         attach(state, &file, &folder, disk)
     });
@@ -93,7 +123,7 @@ fn attach(state: &State, file: &Path, folder: &Path, disk: &LoopDiskConfig) -> s
     if discard.exists() {
         files::set(&discard, "0")?;
     }
-    Ok(LoopDevice { name, below })
+    Ok(LoopDevice { name, file: file.to_owned(), below })
 }
 
 fn check_room(folder: &Path, disk: &LoopDiskConfig) -> sys::Result<()> {
@@ -112,12 +142,10 @@ fn check_room(folder: &Path, disk: &LoopDiskConfig) -> sys::Result<()> {
 }
 
 /// Reserves the space first, so that a full disk is found before a minute of writing.
-fn write_backing_file(path: &PathBuf, bytes: u64, stop: &Stop) -> sys::Result<()> {
+fn write_backing_file(file: &mut File, path: &Path, bytes: u64, stop: &Stop) -> sys::Result<()> {
     let act = || format!("write {} MiB to {}", bytes >> 20, path.display());
-    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    let mut file = opened.map_err(SysError::io(act()))?;
-    rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes).map_err(SysError::io(act()))?;
-    fill(&mut file, bytes, stop).map_err(SysError::io(act()))
+    rustix::fs::fallocate(&*file, FallocateFlags::empty(), 0, bytes).map_err(SysError::io(act()))?;
+    fill(file, bytes, stop).map_err(SysError::io(act()))
 }
 
 fn fill(file: &mut File, bytes: u64, stop: &Stop) -> std::io::Result<()> {

@@ -57,8 +57,8 @@ pub fn attached_to(roots: &Roots, file: &Path) -> Vec<String> {
     names.into_iter().filter(|name| backing_file(roots, name).as_deref() == Some(file)).collect()
 }
 
-/// The file of a loop device. The kernel marks one that was removed.
-fn backing_file(roots: &Roots, name: &str) -> Option<PathBuf> {
+/// The file of a loop device, if one is attached. The kernel marks a file that was removed.
+pub fn backing_file(roots: &Roots, name: &str) -> Option<PathBuf> {
     let text = files::read_if_there(&roots.block(name).join("loop/backing_file"))?;
     Some(PathBuf::from(text.trim_end_matches(" (deleted)")))
 }

@@ -68,7 +68,8 @@ fn changes(report: &Report, rows: &[Compared<'_>]) -> String {
     if changed.is_empty() {
         return String::new();
     }
-    let candidate = candidate_word(report);
+    // Short where the candidate has a column of its own: with its name and an interval a line is full.
+    let candidate = if report.candidates.len() > 1 { "cand." } else { candidate_word(report) };
     let axis = (report.candidates.len() > 1).then(|| last_word(&report.axis));
     let mut head = vec![("", Align::Left), ("disk", Align::Left)];
     head.extend(axis.map(|axis| (axis, Align::Left)));

@@ -78,6 +78,9 @@ struct Content {
     made: Vec<Made>,
     /// UUIDs of the file systems that the lab put on its disks and has not wiped: the only signatures that are its own.
     signatures: BTreeMap<DiskId, String>,
+    /// What the kernel of this boot said when it broke.
+    #[serde(default)]
+    kernel_fault: Option<String>,
 }
 
 impl Journal {
@@ -94,6 +97,7 @@ impl Journal {
         };
         if content.boot_id != boot_id {
             content.made.retain(|made| !made.ends_with_boot());
+            content.kernel_fault = None;
             boot_id.clone_into(&mut content.boot_id);
         }
         Ok(Journal { path, content })
@@ -138,6 +142,20 @@ impl Journal {
         self.content.signatures.get(disk).map(String::as_str)
     }
 
+    /// Call when the kernel reported a fault of its own; the first one counts.
+    pub fn kernel_broke(&mut self, line: &str) -> sys::Result<()> {
+        if self.content.kernel_fault.is_none() {
+            self.content.kernel_fault = Some(line.to_owned());
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    /// What the kernel said, if it broke since it was booted.
+    pub fn kernel_fault(&self) -> Option<&str> {
+        self.content.kernel_fault.as_deref()
+    }
+
     fn save(&self) -> sys::Result<()> {
         let text = serde_json::to_vec_pretty(&self.content).expect("names and paths always serialise");
         files::replace(&self.path, &text, 0o600)
@@ -180,6 +198,17 @@ mod tests {
         journal.will_make(file()).unwrap();
         journal.will_make(mount()).unwrap();
         assert_eq!(Journal::open(dir.path(), "boot-2").unwrap().made(), [file()]);
+    }
+
+    #[test]
+    fn a_broken_kernel_is_remembered_until_it_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(dir.path(), "boot-1").unwrap();
+        assert_eq!(journal.kernel_fault(), None);
+        journal.kernel_broke("Oops: 0000 [#1]").unwrap();
+        journal.kernel_broke("Oops: 0000 [#2]").unwrap();
+        assert_eq!(Journal::open(dir.path(), "boot-1").unwrap().kernel_fault(), Some("Oops: 0000 [#1]"));
+        assert_eq!(Journal::open(dir.path(), "boot-2").unwrap().kernel_fault(), None);
     }
 
     #[test]

@@ -594,6 +594,26 @@ fn failures_of_tasks_are_quoted() {
     lab.close();
 }
 
+/// Written to /dev/kmsg by the task, in the words of the kernel: the oops is the result, and the host stays dirty until the next boot.
+#[test]
+fn an_oops_is_a_result_and_outlives_the_agent() {
+    let Some(_alone) = alone() else { return };
+    let mut lab = Lab::new();
+    let says = |words: &str| raw("loop-a", vec![shell("task", &format!("echo '{words}' > /dev/kmsg"))]);
+    completed(&lab.run(&says("traps: fio[812] general protection fault ip:7f2c sp:7ffd error:0 in libc.so.6")));
+    assert_eq!(lab.host().kernel_fault(), None);
+    let cycle = lab.run(&says("Oops: 0000 [#1] of a test of blklab"));
+    assert!(matches!(&cycle.outcome, Some(Outcome::Failed(Failure { fault: Fault::Kernel, .. }))), "{:?}", cycle.outcome);
+    assert!(cycle.dirty.is_some());
+    let still = lab.host().clean_trial().unwrap_err();
+    assert!(still.contains("reboot this host") && still.contains("of a test of blklab"), "{still}");
+    lab.host().close().unwrap();
+    lab.host = None;
+    lab.host = Some(lab.start(DISKS).unwrap());
+    assert!(lab.host().kernel_fault().is_some(), "a restart of the agent heals no kernel");
+    lab.close();
+}
+
 #[test]
 fn background_loads_run_beside_the_tasks_and_are_stopped() {
     let Some(_alone) = alone() else { return };

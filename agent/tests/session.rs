@@ -190,6 +190,18 @@ fn a_dirty_host_takes_no_job_until_it_is_clean() {
     assert!(log.iter().any(|entry| entry == "clean"));
 }
 
+/// A restart of the agent heals no kernel.
+#[test]
+fn a_broken_kernel_gets_no_job_from_a_new_agent_either() {
+    let (coordinator, dir) = (Coordinator::start(), tempfile::tempdir().unwrap());
+    coordinator.push_job(0, vec![trial(0)]);
+    let agent = Agent::start(&coordinator, dir.path(), Script::default().broken_kernel("Oops: 0000 [#1]"));
+    coordinator.wait_until("it says why", |inner| inner.heartbeats.iter().any(|beat| beat.dirty.as_deref() == Some("Oops: 0000 [#1]")));
+    agent.end().0.unwrap();
+    let inner = coordinator.tell();
+    assert_eq!((inner.claims, inner.jobs.len()), (0, 1));
+}
+
 #[test]
 fn a_host_that_can_be_cleaned_goes_on() {
     let (coordinator, dir) = (Coordinator::start(), tempfile::tempdir().unwrap());

@@ -26,7 +26,10 @@ pub trait Machine: Send + 'static {
     /// Carries out one action within `limit`; what it learns goes into the record. It returns early when `stop` is asked.
     fn act(&mut self, action: &Action, limit: Duration, record: &mut Record, stop: &Stop) -> Result<(), Halt>;
 
-    /// Gives back what a failed undo left behind; the text says what still is.
+    /// Why no trial may run here until the next boot, if so: the kernel broke, under this agent or an earlier one.
+    fn kernel_fault(&self) -> Option<String>;
+
+    /// Gives back what a failed undo left behind; the text says what still is, and what only a reboot ends.
     fn clean_trial(&mut self) -> Result<(), String>;
 
     /// Gives back everything at the end of the agent, its own disks included.

@@ -25,6 +25,7 @@ pub struct Script {
     failures: Vec<(String, usize, Problem)>,
     stop_at: Option<String>,
     unclean: Option<String>,
+    kernel_fault: Option<String>,
 }
 
 impl Script {
@@ -39,6 +40,13 @@ impl Script {
     #[must_use]
     pub fn stop_at(mut self, action: &str) -> Self {
         self.stop_at = Some(action.to_owned());
+        self
+    }
+
+    /// The kernel broke before the agent was started.
+    #[must_use]
+    pub fn broken_kernel(mut self, line: &str) -> Self {
+        self.kernel_fault = Some(line.to_owned());
         self
     }
 
@@ -121,9 +129,13 @@ impl Machine for ScriptedMachine {
         Ok(())
     }
 
+    fn kernel_fault(&self) -> Option<String> {
+        self.script.kernel_fault.clone()
+    }
+
     fn clean_trial(&mut self) -> Result<(), String> {
         self.remember("clean");
-        self.script.unclean.clone().map_or(Ok(()), Err)
+        self.script.unclean.clone().or_else(|| self.kernel_fault()).map_or(Ok(()), Err)
     }
 
     fn close(&mut self) -> Result<(), String> {

@@ -134,9 +134,15 @@ impl Machine for LabHost {
         Ok(())
     }
 
+    fn kernel_fault(&self) -> Option<String> {
+        let line = self.state.journal.kernel_fault()?;
+        Some(format!("the kernel broke and cannot be trusted before the next boot; reboot this host: {line}"))
+    }
+
     fn clean_trial(&mut self) -> Result<(), String> {
         self.trial = Trial::default();
-        give_back::give_back(&mut self.state, Which::OfTheTrial)
+        give_back::give_back(&mut self.state, Which::OfTheTrial)?;
+        self.kernel_fault().map_or(Ok(()), Err)
     }
 
     fn close(&mut self) -> Result<(), String> {

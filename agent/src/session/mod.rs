@@ -105,12 +105,14 @@ impl<M: Machine> Session<M> {
         let token = Token::load(config)?;
         let incarnation = format!("{}.{:016x}", machine.machine_id(), random_u64()?);
         let client = Client::new(config, &incarnation, token.current())?;
+        let status = Arc::<Status>::default();
+        status.set_dirty(machine.kernel_fault());
         Ok(Session {
             config: config.clone(),
             machine: Some(machine),
             stop,
             client: Arc::new(client),
-            status: Arc::default(),
+            status,
             spool: Spool::open(&config.state_dir)?,
             token,
         })

@@ -6,15 +6,19 @@ mod support;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use blklab_agent::cycle::machine::Problem;
 use blklab_agent::cycle::scripted::{Script, ScriptedMachine, mounted_trial};
-use blklab_agent::session::{SessionError, serve};
+use blklab_agent::session::{Pauses, SessionError, serve};
 use blklab_agent::stop::Stop;
 use blklab_model::filesystem::Format;
 use blklab_model::outcome::{Failure, Fault, Outcome};
 use blklab_wire::agent::TrialSpec;
 use support::Coordinator;
+
+/// No test has half a minute.
+const SHORT: Pauses = Pauses { first: Duration::from_millis(1), longest: Duration::from_millis(1) };
 
 /// An agent on a thread of its own.
 struct Agent {
@@ -25,6 +29,10 @@ struct Agent {
 
 impl Agent {
     fn start(coordinator: &Coordinator, dir: &Path, script: Script) -> Self {
+        Self::start_with(coordinator, dir, script, SHORT)
+    }
+
+    fn start_with(coordinator: &Coordinator, dir: &Path, script: Script, pauses: Pauses) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (machine, stop) = (ScriptedMachine::new(script), Stop::default());
         let config = coordinator.config(dir, "");
@@ -32,7 +40,7 @@ impl Agent {
         let (theirs, their_stop) = (machine.clone(), stop.clone());
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(serve(&config, theirs, their_stop))
+            runtime.block_on(serve(&config, theirs, their_stop, pauses))
         });
         Agent { machine, stop, thread }
     }
@@ -94,7 +102,7 @@ fn a_wrong_token_is_fatal_and_says_where_the_right_one_goes() {
     std::fs::create_dir_all(&config.state_dir).unwrap();
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let error = runtime.block_on(serve(&config, ScriptedMachine::new(Script::default()), Stop::default())).unwrap_err();
+    let error = runtime.block_on(serve(&config, ScriptedMachine::new(Script::default()), Stop::default(), SHORT)).unwrap_err();
     assert!(matches!(error, SessionError::WrongToken { .. }), "{error}");
     assert!(error.to_string().contains(&format!("into {}", config.token_file.display())), "{error}");
 }
@@ -208,6 +216,37 @@ fn a_host_that_can_be_cleaned_goes_on() {
     coordinator.push_job(0, vec![trial(0), trial(1)]);
     let agent = Agent::start(&coordinator, dir.path(), Script::default().fail("unmount", 1, Problem::lab("target is busy")));
     coordinator.wait_until("both trials are handed in", |inner| inner.reports.len() == 2);
+    agent.end().0.unwrap();
+}
+
+/// A loose cable must not burn every trial of the queue.
+#[test]
+fn after_a_fault_of_the_lab_the_job_is_left_and_the_host_introduced_anew() {
+    let (coordinator, dir) = (Coordinator::start(), tempfile::tempdir().unwrap());
+    coordinator.push_job(0, vec![trial(0), trial(1)]);
+    coordinator.push_job(1, vec![trial(2), trial(3)]);
+    let script = Script::default().fail("mkfs.ext4", 0, Problem::lab("no medium")).fail("mkfs.ext4", 1, Problem::workload("bad option"));
+    let agent = Agent::start(&coordinator, dir.path(), script);
+    coordinator.wait_until("the second job is over", |inner| inner.reports.len() == 3);
+    agent.end().0.unwrap();
+    let inner = coordinator.tell();
+    let trials: Vec<_> = inner.reports.iter().map(|report| report.trial).collect();
+    assert_eq!(trials, [trial(0).trial, trial(2).trial, trial(3).trial], "a fault of the workload ends no job");
+    assert_eq!(inner.hellos.len(), 2, "with a fresh inventory before the next claim");
+}
+
+#[test]
+fn a_stop_ends_the_pause_after_a_fault_of_the_lab() {
+    let (coordinator, dir) = (Coordinator::start(), tempfile::tempdir().unwrap());
+    coordinator.push_job(0, vec![trial(0)]);
+    coordinator.push_job(1, vec![trial(1)]);
+    let script = Script::default().fail("mkfs.ext4", 0, Problem::lab("no medium"));
+    let agent = Agent::start_with(&coordinator, dir.path(), script, Pauses::default());
+    coordinator.wait_until("the fault is reported", |inner| inner.reports.len() == 1);
+    let beats = coordinator.tell().heartbeats.len();
+    coordinator
+        .wait_until("it lives on without a job", |inner| inner.heartbeats[beats..].iter().filter(|beat| beat.job.is_none()).count() > 2);
+    assert_eq!(coordinator.tell().jobs.len(), 1, "and claims none");
     agent.end().0.unwrap();
 }
 

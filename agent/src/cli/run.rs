@@ -31,7 +31,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let launcher = Launcher { program: std::env::current_exe().context("failed to find the agent's own program")? };
     let (host_config, host_stop) = (config.clone(), stop.clone());
     let host = tokio::task::spawn_blocking(move || LabHost::start(host_config, launcher, &host_stop)).await??;
-    session::serve(&config, host, stop).await?;
+    session::serve(&config, host, stop, session::Pauses::default()).await?;
     Ok(())
 }
 

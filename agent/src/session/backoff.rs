@@ -9,19 +9,33 @@ const LONGEST: Duration = Duration::from_secs(15);
 
 /// Doubling waits.
 #[derive(Debug)]
-pub(super) struct Backoff(Duration);
+pub(super) struct Backoff {
+    first: Duration,
+    longest: Duration,
+    next: Duration,
+}
 
+/// For a coordinator that does not answer.
 impl Default for Backoff {
     fn default() -> Self {
-        Backoff(FIRST)
+        Backoff::between(FIRST, LONGEST)
     }
 }
 
 impl Backoff {
+    pub(super) fn between(first: Duration, longest: Duration) -> Self {
+        Backoff { first, longest, next: first }
+    }
+
     pub(super) fn next(&mut self) -> Duration {
-        let wait = self.0;
-        self.0 = (wait * 2).min(LONGEST);
+        let wait = self.next;
+        self.next = (wait * 2).min(self.longest);
         wait
+    }
+
+    /// What was waited for has come.
+    pub(super) fn reset(&mut self) {
+        self.next = self.first;
     }
 }
 
@@ -34,5 +48,7 @@ mod tests {
         let mut backoff = Backoff::default();
         let waits: Vec<u64> = (0..6).map(|_| backoff.next().as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 8, 15, 15]);
+        backoff.reset();
+        assert_eq!(backoff.next(), FIRST);
     }
 }

@@ -13,7 +13,7 @@ pub use client::ClientError;
 use std::sync::Arc;
 use std::time::Duration;
 
-use blklab_model::outcome::{Failure, Outcome};
+use blklab_model::outcome::{Failure, Fault, Outcome};
 use blklab_wire::agent::{Hello, JobSpec, MAX_CLAIM_WAIT_MS, TrialReport, TrialSpec};
 
 use crate::config::Config;
@@ -33,6 +33,28 @@ const CLEAN_PERIOD: Duration = Duration::from_secs(10);
 
 /// At the end of the agent, how long the last reports may take; what is not handed in by then stays in the spool.
 const FAREWELL: Duration = Duration::from_secs(10);
+
+/// After a trial that the lab spoiled, before the next job is claimed. A loose cable or a full disk spoils the next trial as well; without
+/// a pause one host would burn all attempts of all trials within minutes.
+const FIRST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The pause doubles with each further fault up to this; an admin who has cured it does not wait longer.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+
+/// How long to pause after faults of the lab; tests have no time for the real thing.
+#[derive(Debug, Clone, Copy)]
+pub struct Pauses {
+    /// After the first.
+    pub first: Duration,
+    /// After many in a row.
+    pub longest: Duration,
+}
+
+impl Default for Pauses {
+    fn default() -> Self {
+        Pauses { first: FIRST_PAUSE, longest: LONGEST_PAUSE }
+    }
+}
 
 /// Why an agent gives up. Everything else is waited for.
 #[derive(Debug, thiserror::Error)]
@@ -72,8 +94,8 @@ pub enum SessionError {
 type Result<T> = std::result::Result<T, SessionError>;
 
 /// Serves the coordinator until `stop` is asked. In the end everything that the machine made is given back.
-pub async fn serve<M: Machine>(config: &Config, machine: M, stop: Stop) -> Result<()> {
-    let mut session = Session::new(config, machine, stop)?;
+pub async fn serve<M: Machine>(config: &Config, machine: M, stop: Stop, pauses: Pauses) -> Result<()> {
+    let mut session = Session::new(config, machine, stop, pauses)?;
     let served = session.serve().await;
     let closed = session.on_machine(Machine::close).await?;
     if let Err(reason) = closed {
@@ -91,17 +113,27 @@ struct Session<M> {
     status: Arc<Status>,
     spool: Spool,
     token: Token,
+    /// Pauses after faults of the lab, in a row.
+    lab_faults: Backoff,
 }
 
 /// Why the inner loop was left.
 enum Left {
     Stopped,
-    /// The coordinator went away or forgot us: say hello again.
-    Lost,
+    /// Say hello again: the coordinator went away or forgot us, or the host may no longer be what it was told.
+    Anew,
+}
+
+/// How a job ended here.
+enum JobEnd {
+    /// All trials are handed in, or it is no longer ours.
+    Over,
+    /// The lab spoiled a trial. What is left of the job goes back.
+    Spoiled,
 }
 
 impl<M: Machine> Session<M> {
-    fn new(config: &Config, machine: M, stop: Stop) -> Result<Self> {
+    fn new(config: &Config, machine: M, stop: Stop, pauses: Pauses) -> Result<Self> {
         let token = Token::load(config)?;
         let incarnation = format!("{}.{:016x}", machine.machine_id(), random_u64()?);
         let client = Client::new(config, &incarnation, token.current())?;
@@ -115,6 +147,7 @@ impl<M: Machine> Session<M> {
             status,
             spool: Spool::open(&config.state_dir)?,
             token,
+            lab_faults: Backoff::between(pauses.first, pauses.longest),
         })
     }
 
@@ -126,7 +159,7 @@ impl<M: Machine> Session<M> {
             heartbeat.abort();
             match left? {
                 Left::Stopped => break,
-                Left::Lost => {}
+                Left::Anew => {}
             }
         }
         // The coordinator hears at once that the job is free again; if it is away, it finds out by itself.
@@ -210,8 +243,12 @@ impl<M: Machine> Session<M> {
             };
             match claimed {
                 Ok(Some(job)) => {
-                    self.run_job(&job).await?;
+                    let end = self.run_job(&job).await?;
                     self.status.set_job(None);
+                    match end {
+                        JobEnd::Over => {}
+                        JobEnd::Spoiled => return Ok(self.pause().await),
+                    }
                 }
                 Ok(None) => {}
                 Err(error) => {
@@ -223,10 +260,18 @@ impl<M: Machine> Session<M> {
     }
 
     async fn lost(&self, backoff: &mut Backoff) -> Left {
-        if self.sleep(backoff.next()).await { Left::Stopped } else { Left::Lost }
+        if self.sleep(backoff.next()).await { Left::Stopped } else { Left::Anew }
     }
 
-    async fn run_job(&mut self, job: &JobSpec) -> Result<()> {
+    /// Heartbeats without a job go on meanwhile, so others may have it; after it the hello tells what the disks are like now.
+    async fn pause(&mut self) -> Left {
+        self.status.send_now();
+        let wait = self.lab_faults.next();
+        tracing::warn!("the lab spoiled a trial; the next job is claimed after a pause of {} s", wait.as_secs());
+        if self.sleep(wait).await { Left::Stopped } else { Left::Anew }
+    }
+
+    async fn run_job(&mut self, job: &JobSpec) -> Result<JobEnd> {
         tracing::info!(job = %job.job, trials = job.trials.len(), "claimed");
         self.status.set_job(Some(job.job));
         for spec in &job.trials {
@@ -235,12 +280,23 @@ impl<M: Machine> Session<M> {
                 break;
             }
             let Some(report) = self.run_trial(job, spec).await? else { break };
+            let outcome = report.outcome.clone();
             self.hand_in(report).await;
-            if !self.clean_host().await? {
+            if self.status.is_dirty() {
+                // Told before it is cured, so that nobody wonders about it later.
+                let _ = self.client.heartbeat(&self.status).await;
+            }
+            let is_clean = self.clean_host().await?;
+            match outcome {
+                Outcome::Completed => self.lab_faults.reset(),
+                Outcome::Failed(Failure { fault: Fault::Lab, .. }) => return Ok(JobEnd::Spoiled),
+                Outcome::Failed(Failure { fault: Fault::Kernel | Fault::Workload, .. }) => {}
+            }
+            if !is_clean {
                 break;
             }
         }
-        Ok(())
+        Ok(JobEnd::Over)
     }
 
     /// None when it was stopped: an unfinished trial is not reported, so that it is tried again.
@@ -352,4 +408,16 @@ fn not_planned(failure: Failure) -> Cycle {
 
 fn random_u64() -> std::result::Result<u64, SysError> {
     getrandom::u64().map_err(|error| SysError::Unsupported { act: "draw a random number".into(), reason: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_from_half_a_minute_to_ten() {
+        let pauses = Pauses::default();
+        let mut backoff = Backoff::between(pauses.first, pauses.longest);
+        assert_eq!([(); 7].map(|()| backoff.next().as_secs()), [30, 60, 120, 240, 480, 600, 600]);
+    }
 }

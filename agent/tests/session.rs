@@ -170,6 +170,26 @@ fn a_refused_report_is_put_aside_and_the_work_goes_on() {
     assert_eq!(spooled(dir.path(), "spool/refused"), 1, "it is kept for a person to look at");
 }
 
+/// Rejections of the frame around the coordinator's handlers are plain text; a file that is no report is rejected before any handler runs.
+#[test]
+fn a_bad_file_in_the_spool_stops_nobody() {
+    let (coordinator, dir) = (Coordinator::start(), tempfile::tempdir().unwrap());
+    let spool = dir.path().join("state/spool");
+    std::fs::create_dir_all(&spool).unwrap();
+    std::fs::write(spool.join("a-half-a-report.json"), "{\"host\":").unwrap();
+    std::fs::write(spool.join("b-another-version.json"), "{}").unwrap();
+    for (number, status) in [(0, 400), (1, 413), (2, 415), (3, 422)] {
+        coordinator.tell().reject_reports.insert(trial(number).trial.to_string(), status);
+    }
+    coordinator.push_job(0, (0..5).map(trial).collect());
+    let agent = Agent::start(&coordinator, dir.path(), Script::default());
+    coordinator.wait_until("the good report is there", |inner| inner.reports.len() == 1);
+    agent.end().0.unwrap();
+    assert_eq!(coordinator.tell().reports[0].trial, trial(4).trial);
+    assert_eq!((spooled(dir.path(), "spool"), spooled(dir.path(), "spool/refused")), (0, 6));
+    assert_eq!(coordinator.tell().hellos.len(), 1, "it never thought that the coordinator was away");
+}
+
 #[test]
 fn without_room_for_the_spool_reports_are_handed_in_directly() {
     let (coordinator, dir) = (Coordinator::start(), tempfile::tempdir().unwrap());

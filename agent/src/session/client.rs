@@ -22,6 +22,9 @@ const SHORT_LIMIT: Duration = Duration::from_secs(10);
 /// For a report of up to 32 MiB through a slow network.
 const UPLOAD_LIMIT: Duration = Duration::from_secs(120);
 
+/// Characters of an answer that is no JSON which go into a message; a proxy's page may be long.
+const QUOTED: usize = 300;
+
 /// An answer that did not bring what was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -36,12 +39,30 @@ pub enum ClientError {
         /// Its words.
         refusal: Refusal,
     },
+    /// A 4xx without a [`Refusal`]: the frame around the coordinator's handlers (a body that does not fit the message), or a proxy.
+    #[error("rejected ({status}): {text}")]
+    Rejected {
+        /// HTTP status.
+        status: u16,
+        /// The beginning of the answer.
+        text: String,
+    },
     /// An answer that is none of the coordinator's: another program listens there.
     #[error("what answers is not a blklab coordinator: {0}")]
     Garbled(String),
     /// The client cannot be built.
     #[error("{0}")]
     Setup(String),
+}
+
+impl ClientError {
+    /// The status of an answer that says that this request is wrong, and will be however often it is sent.
+    pub(super) fn refused_as(&self) -> Option<u16> {
+        match self {
+            ClientError::Refused { status, .. } | ClientError::Rejected { status, .. } => Some(*status),
+            ClientError::Away(_) | ClientError::Garbled(_) | ClientError::Setup(_) => None,
+        }
+    }
 }
 
 fn help(refusal: &Refusal) -> String {
@@ -83,6 +104,10 @@ impl Client {
         &self.incarnation
     }
 
+    pub(super) fn host(&self) -> &HostName {
+        &self.host
+    }
+
     pub(super) fn set_token(&self, token: &str) {
         token.clone_into(&mut self.token.write().unwrap_or_else(PoisonError::into_inner));
     }
@@ -122,11 +147,17 @@ impl Client {
 }
 
 fn refusal(status: StatusCode, body: &[u8]) -> ClientError {
-    match serde_json::from_slice(body) {
-        _ if status.is_server_error() => ClientError::Away(format!("HTTP {status}")),
-        Ok(refusal) => ClientError::Refused { status: status.as_u16(), refusal },
-        Err(_) => ClientError::Garbled(format!("HTTP {status} without a reason")),
+    if status.is_server_error() {
+        return ClientError::Away(format!("HTTP {status}"));
     }
+    if let Ok(refusal) = serde_json::from_slice(body) {
+        return ClientError::Refused { status: status.as_u16(), refusal };
+    }
+    if status.is_client_error() {
+        let text = String::from_utf8_lossy(body).trim().chars().take(QUOTED).collect();
+        return ClientError::Rejected { status: status.as_u16(), text };
+    }
+    ClientError::Garbled(format!("HTTP {status} without a reason"))
 }
 
 fn json(message: &impl Serialize) -> Vec<u8> {

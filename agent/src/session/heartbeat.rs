@@ -94,7 +94,9 @@ pub(super) fn start(client: Arc<Client>, status: Arc<Status>, period: Duration) 
                         status.lock().is_job_dropped = true;
                     }
                 }
-                Err(error @ (ClientError::Refused { .. } | ClientError::Garbled(_) | ClientError::Setup(_))) => {
+                Err(
+                    error @ (ClientError::Refused { .. } | ClientError::Rejected { .. } | ClientError::Garbled(_) | ClientError::Setup(_)),
+                ) => {
                     tracing::warn!(%error, "the coordinator does not take this agent's heartbeat");
                     let mut inner = status.lock();
                     inner.is_lost = true;

@@ -228,7 +228,11 @@ impl<M: Machine> Session<M> {
             if self.stop.is_asked() {
                 return Ok(Left::Stopped);
             }
-            if self.status.is_lost() || self.spool.drain(&self.client).await.is_err() {
+            if self.status.is_lost() {
+                return Ok(self.lost(&mut backoff).await);
+            }
+            if let Err(error) = self.spool.drain(&self.client).await {
+                tracing::warn!(%error, reports = self.spool.len(), "reports wait in the spool");
                 return Ok(self.lost(&mut backoff).await);
             }
             if !self.clean_host().await? {
@@ -349,6 +353,10 @@ impl<M: Machine> Session<M> {
             tracing::error!(trial = %report.trial, %error, "a report cannot be kept on disk; handing it in directly");
             match self.client.trial(&report::json(&report)).await {
                 Ok(_) => return,
+                Err(error) if error.refused_as().is_some_and(|status| status != 401) => {
+                    tracing::error!(trial = %report.trial, %error, "the coordinator will never take this report; it is lost");
+                    return;
+                }
                 Err(error) => {
                     tracing::error!(trial = %report.trial, %error, "nor can it be handed in; free some space on the disk of the state folder")
                 }

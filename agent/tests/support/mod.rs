@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -48,6 +48,8 @@ pub(crate) struct Inner {
     pub(crate) refuse_hello: Option<u16>,
     /// Answers this status to reports.
     pub(crate) refuse_reports: Option<u16>,
+    /// Answers these statuses to reports by trial, in plain text as axum's own rejections are.
+    pub(crate) reject_reports: BTreeMap<String, u16>,
     /// Takes every job back.
     pub(crate) drop_jobs: bool,
     /// Forgot the hosts' own tokens.
@@ -177,6 +179,10 @@ async fn trial(State(coordinator): State<Coordinator>, headers: HeaderMap, Json(
     }
     if let Some(status) = coordinator.tell().refuse_reports {
         return refusal(status, "malformed");
+    }
+    let rejected = coordinator.tell().reject_reports.get(&report.trial.to_string()).copied();
+    if let Some(status) = rejected {
+        return (StatusCode::from_u16(status).unwrap(), "Failed to deserialize the JSON body into the target type").into_response();
     }
     let is_new = !coordinator.tell().reports.iter().any(|known| known.trial == report.trial && known.attempt == report.attempt);
     coordinator.change(|inner| inner.reports.push(report));

@@ -1,4 +1,4 @@
-//! Experiments: a question, a matrix, a number of rounds. [`file`] reads the TOML form, [`state`] is their life.
+//! Experiments: a question, a matrix, a number of rounds. [`mod@file`] reads the TOML form, [`state`] is their life.
 
 pub mod axis;
 pub mod file;

@@ -1,6 +1,6 @@
 //! Workloads: what a trial does on its disk, and what is measured.
 //!
-//! [`file`] reads the TOML form, [`resolve`] fills in parameters, [`command`] holds what an agent can run. A resolved workload is
+//! [`mod@file`] reads the TOML form, [`resolve`] fills in parameters, [`command`] holds what an agent can run. A resolved workload is
 //! self-contained: the agent needs no file and no default.
 
 pub mod command;

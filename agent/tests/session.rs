@@ -6,7 +6,7 @@ mod support;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use blklab_agent::cycle::machine::Problem;
 use blklab_agent::cycle::scripted::{Script, ScriptedMachine, mounted_trial};
@@ -43,6 +43,16 @@ impl Agent {
             runtime.block_on(serve(&config, theirs, their_stop, pauses))
         });
         Agent { machine, stop, thread }
+    }
+
+    /// Waits for one that ends without being asked.
+    fn ended_by_itself(self) -> (Result<(), SessionError>, Vec<String>) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !self.thread.is_finished() {
+            assert!(Instant::now() < deadline, "the agent lives on");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        (self.thread.join().unwrap(), self.machine.log())
     }
 
     fn end(self) -> (Result<(), SessionError>, Vec<String>) {
@@ -118,6 +128,40 @@ fn a_taken_name_and_another_protocol_are_fatal() {
             _other => assert!(matches!(error, SessionError::Protocol(_)), "{error}"),
         }
     }
+}
+
+/// Two clones of one virtual machine would otherwise take the name from each other for ever.
+#[test]
+fn an_agent_that_was_superseded_ends() {
+    for of_heartbeats in [true, false] {
+        let (coordinator, dir) = (Coordinator::start(), tempfile::tempdir().unwrap());
+        let agent = Agent::start(&coordinator, dir.path(), Script::default());
+        coordinator.wait_until("it claims", |inner| inner.claims > 0);
+        let mut inner = coordinator.tell();
+        if of_heartbeats {
+            inner.refuse_heartbeats = Some(409)
+        } else {
+            inner.refuse_claims = Some(409)
+        }
+        drop(inner);
+        let (ended, log) = agent.ended_by_itself();
+        let error = ended.unwrap_err();
+        assert!(matches!(error, SessionError::NameTaken { .. }), "{error}");
+        assert_eq!(log.last().map(String::as_str), Some("close"), "everything is given back");
+        assert_eq!(coordinator.tell().hellos.len(), 1, "it does not take the name back");
+    }
+}
+
+#[test]
+fn a_superseded_agent_does_not_sit_out_its_pause() {
+    let (coordinator, dir) = (Coordinator::start(), tempfile::tempdir().unwrap());
+    coordinator.push_job(0, vec![trial(0)]);
+    let script = Script::default().fail("mkfs.ext4", 0, Problem::lab("no medium"));
+    let agent = Agent::start_with(&coordinator, dir.path(), script, Pauses::default());
+    coordinator.wait_until("the fault is reported", |inner| inner.reports.len() == 1);
+    coordinator.tell().refuse_heartbeats = Some(409);
+    let error = agent.ended_by_itself().0.unwrap_err();
+    assert!(matches!(error, SessionError::NameTaken { .. }), "{error}");
 }
 
 #[test]

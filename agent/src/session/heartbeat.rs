@@ -15,6 +15,7 @@ use super::client::{Client, ClientError};
 pub(super) struct Status {
     inner: Mutex<Inner>,
     send: Notify,
+    taken: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -24,6 +25,7 @@ struct Inner {
     dirty: Option<String>,
     is_job_dropped: bool,
     is_lost: bool,
+    superseded: Option<String>,
 }
 
 impl Status {
@@ -63,6 +65,28 @@ impl Status {
         self.lock().is_lost = false;
     }
 
+    /// Another agent took the name, in the coordinator's words. There is no way back from that: the first to say hello again would only
+    /// take the name from the other, and so on for ever.
+    pub(super) fn supersede(&self, reason: String) {
+        let mut inner = self.lock();
+        inner.superseded = Some(reason);
+        inner.is_job_dropped = true;
+        drop(inner);
+        self.taken.notify_one();
+    }
+
+    /// Why this agent must end, if so.
+    pub(super) fn superseded(&self) -> Option<String> {
+        self.lock().superseded.clone()
+    }
+
+    /// Waits until another agent took the name. For one waiter at a time.
+    pub(super) async fn until_superseded(&self) {
+        while self.superseded().is_none() {
+            self.taken.notified().await;
+        }
+    }
+
     /// Sends a heartbeat without waiting for its turn, so that pages show the new trial.
     pub(super) fn send_now(&self) {
         self.send.notify_one();
@@ -78,7 +102,7 @@ impl Status {
     }
 }
 
-/// Sends heartbeats until aborted.
+/// Sends heartbeats until aborted, or until another agent has the name.
 pub(super) fn start(client: Arc<Client>, status: Arc<Status>, period: Duration) -> JoinHandle<()> {
     tokio::spawn(async move {
         let mut is_away = false;
@@ -93,6 +117,10 @@ pub(super) fn start(client: Arc<Client>, status: Arc<Status>, period: Duration) 
                     if reply.drop_job {
                         status.lock().is_job_dropped = true;
                     }
+                }
+                Err(ClientError::Refused { status: 409, refusal }) => {
+                    status.supersede(refusal.error);
+                    return;
                 }
                 Err(
                     error @ (ClientError::Refused { .. } | ClientError::Rejected { .. } | ClientError::Garbled(_) | ClientError::Setup(_)),

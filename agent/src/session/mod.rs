@@ -157,7 +157,11 @@ impl<M: Machine> Session<M> {
             let heartbeat = heartbeat::start(Arc::clone(&self.client), Arc::clone(&self.status), Duration::from_millis(heartbeat_ms));
             let left = self.work().await;
             heartbeat.abort();
-            match left? {
+            let left = left?;
+            if let Some(reason) = self.status.superseded() {
+                return Err(self.name_taken(reason));
+            }
+            match left {
                 Left::Stopped => break,
                 Left::Anew => {}
             }
@@ -202,7 +206,7 @@ impl<M: Machine> Session<M> {
                     self.client.set_token(&enrolment);
                 }
                 Err(ClientError::Refused { status: 409, refusal }) => {
-                    return Err(SessionError::NameTaken { name: self.config.name.to_string(), reason: refusal.error });
+                    return Err(self.name_taken(refusal.error));
                 }
                 Err(ClientError::Refused { status: 426, refusal }) => return Err(SessionError::Protocol(refusal.error)),
                 Err(error) => {
@@ -220,6 +224,10 @@ impl<M: Machine> Session<M> {
         SessionError::WrongToken { coordinator: self.config.coordinator.clone(), reason, remedy: self.token.remedy() }
     }
 
+    fn name_taken(&self, reason: String) -> SessionError {
+        SessionError::NameTaken { name: self.config.name.to_string(), reason }
+    }
+
     /// Claims and runs jobs until something ends it.
     async fn work(&mut self) -> Result<Left> {
         self.status.found_again();
@@ -227,6 +235,9 @@ impl<M: Machine> Session<M> {
         loop {
             if self.stop.is_asked() {
                 return Ok(Left::Stopped);
+            }
+            if self.status.superseded().is_some() {
+                return Ok(Left::Anew);
             }
             if self.status.is_lost() {
                 return Ok(self.lost(&mut backoff).await);
@@ -244,6 +255,7 @@ impl<M: Machine> Session<M> {
             let claimed = tokio::select! {
                 claimed = self.client.claim(MAX_CLAIM_WAIT_MS) => claimed,
                 () = self.stop.asked() => return Ok(Left::Stopped),
+                () = self.status.until_superseded() => continue,
             };
             match claimed {
                 Ok(Some(job)) => {
@@ -255,6 +267,7 @@ impl<M: Machine> Session<M> {
                     }
                 }
                 Ok(None) => {}
+                Err(ClientError::Refused { status: 409, refusal }) => self.status.supersede(refusal.error),
                 Err(error) => {
                     tracing::warn!(%error, "cannot claim");
                     return Ok(self.lost(&mut backoff).await);
@@ -401,10 +414,11 @@ impl<M: Machine> Session<M> {
         Ok(result)
     }
 
-    /// True when asked to stop meanwhile.
+    /// True when asked to stop meanwhile. Ends early as well when another agent took the name.
     async fn sleep(&self, duration: Duration) -> bool {
         tokio::select! {
             () = tokio::time::sleep(duration) => false,
+            () = self.status.until_superseded() => false,
             () = self.stop.asked() => true,
         }
     }

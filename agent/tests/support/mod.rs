@@ -46,6 +46,10 @@ pub(crate) struct Inner {
     pub(crate) turned_away: usize,
     /// Answers this status to hello.
     pub(crate) refuse_hello: Option<u16>,
+    /// Answers this status to heartbeats.
+    pub(crate) refuse_heartbeats: Option<u16>,
+    /// Answers this status to claims.
+    pub(crate) refuse_claims: Option<u16>,
     /// Answers this status to reports.
     pub(crate) refuse_reports: Option<u16>,
     /// Answers these statuses to reports by trial, in plain text as axum's own rejections are.
@@ -155,6 +159,9 @@ async fn heartbeat(State(coordinator): State<Coordinator>, headers: HeaderMap, J
     if let Some(response) = stopped(&coordinator, &headers) {
         return response;
     }
+    if let Some(status) = coordinator.tell().refuse_heartbeats {
+        return refusal(status, "another agent took over");
+    }
     let drop_job = coordinator.tell().drop_jobs && heartbeat.job.is_some();
     coordinator.change(|inner| inner.heartbeats.push(heartbeat));
     Json(HeartbeatReply { drop_job }).into_response()
@@ -164,6 +171,10 @@ async fn heartbeat(State(coordinator): State<Coordinator>, headers: HeaderMap, J
 async fn claim(State(coordinator): State<Coordinator>, headers: HeaderMap, Json(_claim): Json<Claim>) -> Response {
     if let Some(response) = stopped(&coordinator, &headers) {
         return response;
+    }
+    let refused = coordinator.tell().refuse_claims;
+    if let Some(status) = refused {
+        return refusal(status, "another agent took over");
     }
     let job = coordinator.tell().jobs.pop_front();
     coordinator.change(|inner| inner.claims += 1);

@@ -14,9 +14,13 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{self, Config};
 use crate::launch::{self, Launch, Task};
+use crate::session::SessionError;
 
 /// Exit status for a command line or a configuration that cannot be used.
 const USAGE: u8 = 2;
+
+/// Where the log filter is looked up: the variable of `blklab`, then that of other programs.
+const LOG_VARIABLES: [&str; 2] = ["BLKLAB_LOG", "RUST_LOG"];
 
 /// Shown under `--help`.
 const AFTER_HELP: &str = "\
@@ -38,8 +42,8 @@ A first configuration, agent.toml:
     read_iops = 125                           # limits below the I/O scheduler; leave out for none
     read_bytes_per_s = \"40 MiB\"
 
-Exit status: 0 done; 1 failed, the reason is on standard error; 2 wrong usage or configuration.
-Log: RUST_LOG=debug shows more, RUST_LOG=warn less.";
+Exit status: 0 done; 1 failed, the reason is on standard error; 2 wrong usage or configuration, also a name that is taken.
+Log: BLKLAB_LOG=debug shows more, BLKLAB_LOG=warn less; without it RUST_LOG is read.";
 
 #[derive(Debug, Parser)]
 #[command(name = "blklab-agent", version, about = "Runs the trials of a blklab coordinator on the disks of this host", after_help = AFTER_HELP)]
@@ -114,13 +118,24 @@ pub fn main() -> ExitCode {
 }
 
 fn with_config(file: &Path, command: impl FnOnce(Config) -> anyhow::Result<ExitCode>) -> ExitCode {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = log_filter(|name| std::env::var(name).ok());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
     let config = match config::load(file) {
         Ok(config) => config,
         Err(error) => return complain(&error, USAGE),
     };
-    command(config).unwrap_or_else(|error| complain(&format!("{error:#}"), 1))
+    command(config).unwrap_or_else(|error| complain(&format!("{error:#}"), status_of(&error)))
+}
+
+/// A name that is taken is a matter of the configuration: a service manager that starts the agent again and again would only take it back.
+fn status_of(error: &anyhow::Error) -> u8 {
+    if matches!(error.downcast_ref(), Some(SessionError::NameTaken { .. })) { USAGE } else { 1 }
+}
+
+/// What is no filter is like none: a wrong variable must not keep a host from work.
+fn log_filter(variable: impl Fn(&str) -> Option<String>) -> EnvFilter {
+    let asked = LOG_VARIABLES.into_iter().find_map(variable);
+    asked.and_then(|words| EnvFilter::try_new(words).ok()).unwrap_or_else(|| EnvFilter::new("info"))
 }
 
 fn complain(error: &dyn std::fmt::Display, status: u8) -> ExitCode {
@@ -148,6 +163,25 @@ mod tests {
     fn the_command_line_is_sound() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_log_filter_is_that_of_blklab() {
+        let filter = |variables: &[(&str, &str)]| {
+            let read = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+            log_filter(read).to_string()
+        };
+        assert_eq!(filter(&[("RUST_LOG", "debug"), ("BLKLAB_LOG", "warn")]), "warn");
+        assert_eq!(filter(&[("RUST_LOG", "debug")]), "debug");
+        assert_eq!(filter(&[]), "info");
+        assert_eq!(filter(&[("BLKLAB_LOG", "a=b=c")]), "info", "what is no filter keeps no host from work");
+    }
+
+    #[test]
+    fn a_taken_name_is_a_matter_of_the_configuration() {
+        let taken = SessionError::NameTaken { name: "lab-1".into(), reason: "by another".into() };
+        assert_eq!(status_of(&anyhow::Error::from(taken)), USAGE);
+        assert_eq!(status_of(&anyhow::Error::from(SessionError::Panic("a bug".into()))), 1);
     }
 
     #[test]

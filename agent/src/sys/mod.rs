@@ -77,18 +77,6 @@ impl SysError {
         let act = act.into();
         move |source| SysError::Io { act, source: source.into() }
     }
-
-    /// True when there was no space left (ENOSPC, EDQUOT).
-    pub fn is_disk_full(&self) -> bool {
-        match self {
-            SysError::Io { source, .. } => matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded),
-            SysError::ReadBack { .. }
-            | SysError::MissingProgram { .. }
-            | SysError::Program { .. }
-            | SysError::TimeOut { .. }
-            | SysError::Unsupported { .. } => false,
-        }
-    }
 }
 
 /// A result of this module.

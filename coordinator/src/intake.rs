@@ -134,8 +134,20 @@ fn new_experiment(
         created: lab.now(),
         impossible: expansion.impossible.clone(),
         file_name: submit.file.name,
-        file_text: submit.file.text,
+        file_text: format!("{}{}", remark(&submit.overrides), submit.file.text),
     }
+}
+
+/// Says at the head of the kept file what the command line changed, so that whoever submits it again knows. A seed is not said: the
+/// report shows the one that was used.
+fn remark(overrides: &Overrides) -> String {
+    let mut flags: Vec<String> = overrides.rounds.iter().map(|rounds| format!("--rounds {rounds}")).collect();
+    flags.extend(overrides.parameters.iter().map(|(name, value)| format!("--set {name}='{value}'")));
+    flags.extend(overrides.only.iter().map(|(axis, values)| format!("--only {axis}='{}'", values.join(","))));
+    flags.extend(overrides.hosts.iter().map(|host| format!("--host {host}")));
+    // A value may hold a line break, and a remark is one line.
+    let flags = flags.join(" ").replace(['\n', '\r'], " ");
+    if flags.is_empty() { String::new() } else { format!("# Submitted with: {flags}\n") }
 }
 
 /// Values of the command line take the place of those of the file, and are checked like them.

@@ -326,6 +326,21 @@ async fn a_bad_submission_says_file_line_and_remedy_and_stores_nothing() {
 }
 
 #[tokio::test]
+async fn the_kept_file_says_what_the_command_line_changed() {
+    let lab = TestLab::new().await;
+    let _host = lab.host("lab-1", &["sata-hdd"]).await;
+    let plain = lab.client().submit(&submission(&[])).await.unwrap().id;
+    let mut submit = submission(&[]);
+    submit.overrides.rounds = Some(5);
+    submit.overrides.only.insert("scheduler".into(), vec!["none".into(), "bfq".into()]);
+    let changed = lab.client().submit(&submit).await.unwrap().id;
+    let client = lab.client();
+    let file = async |id| client.page(&format!("/experiments/{id}.toml")).await.unwrap();
+    assert_eq!(file(plain).await, submit.file.text);
+    assert_eq!(file(changed).await, format!("# Submitted with: --rounds 5 --only scheduler='none,bfq'\n{}", submit.file.text));
+}
+
+#[tokio::test]
 async fn a_waiting_claim_is_answered_when_work_comes() {
     let lab = TestLab::new().await;
     let host = lab.host("lab-1", &["sata-hdd"]).await;

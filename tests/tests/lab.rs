@@ -180,6 +180,8 @@ async fn a_dirty_host_gets_no_work_until_it_is_clean() {
         job: None,
         at: None,
         dirty: dirty.map(str::to_owned),
+        build: None,
+        last_boot: None,
     };
     host.beat(beat(Some("cannot unmount /mnt"))).await.unwrap();
     assert!(host.claim().await.unwrap().is_none());

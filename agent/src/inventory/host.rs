@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use blklab_model::host::HostFacts;
+use blklab_model::kernel::{BootMethod, Clock};
 
 use crate::sys::cgroup::Hierarchy;
 use crate::sys::command;
@@ -31,6 +32,9 @@ pub fn facts(roots: &Roots, hierarchy: &Hierarchy) -> HostFacts {
         agent_version: env!("CARGO_PKG_VERSION").to_owned(),
         tools: tools(),
         cgroup: hierarchy.word().to_owned(),
+        boot: BootMethod::None,
+        clock: Clock::Real,
+        builder: false,
     }
 }
 

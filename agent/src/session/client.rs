@@ -118,7 +118,8 @@ impl Client {
 
     pub(super) async fn heartbeat(&self, status: &Status) -> Result<HeartbeatReply> {
         let (job, at, dirty) = status.snapshot();
-        let heartbeat = Heartbeat { host: self.host.clone(), incarnation: self.incarnation.clone(), job, at, dirty };
+        let heartbeat =
+            Heartbeat { host: self.host.clone(), incarnation: self.incarnation.clone(), job, at, dirty, build: None, last_boot: None };
         self.post("heartbeat", json(&heartbeat), SHORT_LIMIT).await
     }
 

@@ -354,6 +354,7 @@ impl<M: Machine> Session<M> {
             elapsed: cycle.record.elapsed,
             outputs: cycle.record.outputs,
             environment: cycle.record.environment,
+            boot: None,
         };
         report::fit(&mut report.outputs);
         Ok(Some(report))

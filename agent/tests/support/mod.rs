@@ -13,9 +13,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use blklab_agent::config::Config;
-use blklab_model::kernel::Kernel;
 use blklab_wire::agent::{
-    Claim, Heartbeat, HeartbeatReply, Hello, JobSpec, MAX_REPORT_BYTES, Refusal, TrialReceipt, TrialReport, TrialSpec, Welcome,
+    Claim, Heartbeat, HeartbeatReply, Hello, JobSpec, KernelSpec, MAX_REPORT_BYTES, Refusal, TrialReceipt, TrialReport, TrialSpec, Welcome,
 };
 
 /// The lab's enrolment token.
@@ -100,7 +99,7 @@ impl Coordinator {
 
     pub(crate) fn push_job(&self, number: u32, trials: Vec<TrialSpec>) {
         let job = format!("x1.j{number}").parse().unwrap();
-        self.tell().jobs.push_back(JobSpec { job, kernel: Kernel::AsBooted, trials });
+        self.tell().jobs.push_back(JobSpec { job, kernel: KernelSpec::AsBooted, trials });
         self.shared.1.notify_all();
     }
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 use blklab_model::experiment::state::{self, ExperimentEvent};
 use blklab_model::host::HostHealth;
 use blklab_model::job::{self, JobEvent};
+use blklab_model::kernel::{Kernel, KernelRecord};
 use blklab_model::outcome::{Failure, Fault};
 use blklab_model::record::{ExperimentRecord, JobRecord, TrialRecord};
 use blklab_model::trial::TrialState;
-use blklab_wire::agent::{Claim, JobSpec, MAX_CLAIM_WAIT_MS, TrialSpec};
+use blklab_wire::agent::{BootSpec, Claim, JobSpec, KernelSpec, MAX_CLAIM_WAIT_MS, TrialSpec};
 
 use super::agent::{AgentError, authenticate};
 use super::{finish, release};
@@ -81,7 +82,25 @@ async fn lease(lab: &Lab, tx: &mut Tx, claim: &Claim, job: &JobRecord) -> Result
         finish::job(lab, tx, job.id).await?;
         return Ok(None);
     }
-    Ok(Some(JobSpec { job: job.id, kernel: job.kernel.clone(), trials: specs }))
+    let Some(kernel) = kernel_spec(&experiment, &job.kernel) else {
+        for spec in &specs {
+            store::trial_state_set(tx, spec.trial, &TrialState::Queued, &unreadable(), spec.attempt - 1).await?;
+        }
+        finish::job(lab, tx, job.id).await?;
+        return Ok(None);
+    };
+    Ok(Some(JobSpec { job: job.id, kernel, trials: specs }))
+}
+
+/// The kernel as it was when the experiment was accepted.
+fn kernel_spec(experiment: &ExperimentRecord, kernel: &Kernel) -> Option<KernelSpec> {
+    match kernel {
+        Kernel::AsBooted => Some(KernelSpec::AsBooted),
+        Kernel::Built(name) => {
+            let KernelRecord { name, id, release, build_id, image, modules, .. } = experiment.kernels.get(name)?.clone();
+            Some(KernelSpec::Boot(BootSpec { name, id, release, build_id, image, modules }))
+        }
+    }
 }
 
 /// What becomes of a trial that cannot be put into words for an agent: rows of another version, or damaged ones.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use blklab_model::experiment::Experiment;
 use blklab_model::experiment::state::ExperimentState;
-use blklab_model::id::{ExperimentId, WorkloadName};
+use blklab_model::id::{ExperimentId, KernelName, WorkloadName};
+use blklab_model::kernel::KernelRecord;
 use blklab_model::matrix::{Cell, Impossible};
 use blklab_model::plan::PlannedJob;
 use blklab_model::record::ExperimentRecord;
@@ -24,6 +25,8 @@ pub struct NewExperiment {
     pub definition: Experiment,
     /// The workloads as they are now.
     pub workloads: BTreeMap<WorkloadName, Workload>,
+    /// The kernels of its matrix as they are now.
+    pub kernels: BTreeMap<KernelName, KernelRecord>,
     /// Of all random choices.
     pub seed: u64,
     /// Who asks.
@@ -47,20 +50,20 @@ statements! {
         SELECT COALESCE(MAX(id), 0) + 1
         FROM experiment";
     EXPERIMENT_INSERT = "
-        INSERT INTO experiment (id, definition, workloads, seed, state, submitter, created, impossible, file_name, file_text)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        INSERT INTO experiment (id, definition, workloads, kernels, seed, state, submitter, created, impossible, file_name, file_text)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
     EXPERIMENT_GET = "
-        SELECT id, definition, workloads, seed, state, submitter, created, started, finished, impossible, file_name, file_text
+        SELECT id, definition, workloads, kernels, seed, state, submitter, created, started, finished, impossible, file_name, file_text
         FROM experiment
         WHERE id = $1";
     EXPERIMENT_LIST = "
-        SELECT id, definition, workloads, seed, state, submitter, created, started, finished, impossible, file_name, file_text
+        SELECT id, definition, workloads, kernels, seed, state, submitter, created, started, finished, impossible, file_name, file_text
         FROM experiment
         WHERE id < $1
         ORDER BY id DESC
         LIMIT $2";
     EXPERIMENT_LIST_OPEN = "
-        SELECT id, definition, workloads, seed, state, submitter, created, started, finished, impossible, file_name, file_text
+        SELECT id, definition, workloads, kernels, seed, state, submitter, created, started, finished, impossible, file_name, file_text
         FROM experiment
         WHERE state IN ($1, $2)
         ORDER BY id";
@@ -81,6 +84,7 @@ pub async fn experiment_insert(tx: &mut Tx, new: &NewExperiment, cells: &[Cell],
         next,
         json(&new.definition),
         json(&new.workloads),
+        json(&new.kernels),
         new.seed.cast_signed(),
         ExperimentState::Queued.word(),
         &new.submitter,
@@ -132,6 +136,7 @@ struct ExperimentColumns {
     id: i64,
     definition: String,
     workloads: String,
+    kernels: String,
     seed: i64,
     state: String,
     submitter: String,
@@ -151,6 +156,7 @@ impl ExperimentColumns {
             id: ExperimentId(place.number("id", self.id)?),
             definition: place.json("definition", &self.definition)?,
             workloads: place.json("workloads", &self.workloads)?,
+            kernels: place.json("kernels", &self.kernels)?,
             seed: self.seed.cast_unsigned(),
             state: ExperimentState::from_word(&self.state).ok_or_else(unknown)?,
             submitter: self.submitter,
@@ -182,6 +188,7 @@ mod tests {
                 id,
                 definition: new.definition,
                 workloads: new.workloads,
+                kernels: new.kernels,
                 seed: new.seed,
                 state: ExperimentState::Queued,
                 submitter: new.submitter,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
 use crate::id::HostName;
+use crate::kernel::{BootMethod, Clock};
 use crate::time::{SpanMs, TimestampMs};
 use crate::transition::Refused;
 
@@ -55,6 +56,15 @@ pub struct HostFacts {
     pub tools: Vec<String>,
     /// `v1`, `v2` or empty: the cgroup hierarchy used for limits.
     pub cgroup: String,
+    /// How it gets its kernel.
+    #[serde(default)]
+    pub boot: BootMethod,
+    /// What its times are measured by.
+    #[serde(default)]
+    pub clock: Clock,
+    /// Builds kernels when asked.
+    #[serde(default)]
+    pub builder: bool,
 }
 
 /// May a host work?

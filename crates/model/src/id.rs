@@ -37,6 +37,10 @@ pub struct JobId {
     pub job: u32,
 }
 
+/// Number of a kernel build, unique in a lab, in the order of asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BuildId(pub u32);
+
 /// A trial: one cell, one round, one arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrialId {
@@ -51,6 +55,20 @@ pub struct TrialId {
 impl fmt::Display for ExperimentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "x{}", self.0)
+    }
+}
+
+impl fmt::Display for BuildId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b{}", self.0)
+    }
+}
+
+impl FromStr for BuildId {
+    type Err = BadId;
+    /// Accepts `b12`, and `12` as people type it.
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        number(text.strip_prefix('b').unwrap_or(text)).map(BuildId).ok_or_else(|| bad(text, "a build", "the form `b12`"))
     }
 }
 
@@ -137,7 +155,7 @@ macro_rules! as_text {
         }
     )*};
 }
-as_text!(ExperimentId, CellId, JobId, TrialId);
+as_text!(ExperimentId, BuildId, CellId, JobId, TrialId);
 
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $what:literal, $allowed:expr, $form:literal) => {
@@ -198,6 +216,22 @@ name!(
     /// Name of a workload; its file is `NAME.toml`.
     WorkloadName, "a workload name", |c| c.is_ascii_alphanumeric() || "-_.".contains(c), "letters, digits and - _ . such as `rt-be-readers`"
 );
+
+name!(
+    /// Name of a kernel, chosen by who adds it, unique in the lab.
+    KernelName, "a kernel name", |c| c.is_ascii_alphanumeric() || "-_.+~".contains(c), "letters, digits and - _ . + ~ such as `debian-6.1.0-40`"
+);
+name!(
+    /// Signature of a kernel: 64 lower-case hexadecimal digits of a SHA-256.
+    KernelId, "a kernel id", |c| c.is_ascii_digit() || ('a'..='f').contains(&c), "64 lower-case hexadecimal digits"
+);
+
+impl KernelId {
+    /// Enough of it to tell kernels of one lab apart.
+    pub fn short(&self) -> &str {
+        self.0.get(..12).unwrap_or(&self.0)
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -9,9 +9,12 @@
 //! | what does a workload file mean? | [`workload`] |
 //! | which cells does a matrix have, and which are impossible? | [`matrix`] |
 //! | in which order are trials run? | [`plan`] |
-//! | what may happen next to a host, disk, job, trial, experiment? | [`host`], [`disk`], [`job`], [`trial`], [`experiment::state`] |
+//! | what may happen next to a host, disk, job, trial, experiment, build? | [`host`], [`disk`], [`job`], [`trial`], [`experiment::state`], [`build`] |
+//! | how may a kernel that was booted end? | [`crash`] |
 //! | what does a reader see at the end? | [`report`] |
 
+pub mod build;
+pub mod crash;
 pub mod disk;
 pub mod experiment;
 pub mod filesystem;

@@ -13,7 +13,7 @@ use crate::experiment::{Experiment, Parameters};
 use crate::filesystem::{Filesystem, Format};
 use crate::host::{Host, HostHealth};
 use crate::id::{DiskClass, DiskId, HostName, WorkloadName};
-use crate::kernel::Kernel;
+use crate::kernel::{Clock, Kernel};
 use crate::scheduler::{QueueTunables, Scheduler};
 use crate::workload::{Target, Workload};
 
@@ -323,7 +323,7 @@ impl<'a> Expander<'a> {
         let mut best: Option<(usize, &Host, &Disk)> = None;
         let mut refusals = Vec::new();
         for (host, disk) in candidates {
-            match refusal(&point, host, disk) {
+            match refusal(&point, host, disk, self.experiment.clock) {
                 Some(reason) => refusals.push(format!("{}/{}: {reason}", host.name, disk.id)),
                 None => {
                     let load = self.load.get(&(host.name.clone(), disk.id.clone())).copied().unwrap_or(0);
@@ -398,7 +398,7 @@ impl Point<'_> {
 }
 
 /// Why no arm of a point can run on a disk.
-fn refusal(point: &Point<'_>, host: &Host, disk: &Disk) -> Option<String> {
+fn refusal(point: &Point<'_>, host: &Host, disk: &Disk, clock: Clock) -> Option<String> {
     match &host.health {
         HostHealth::Healthy => {}
         HostHealth::Dirty { reason } => return Some(format!("the host is dirty: {reason}")),
@@ -410,12 +410,22 @@ fn refusal(point: &Point<'_>, host: &Host, disk: &Disk) -> Option<String> {
         DiskHealth::Missing => return Some("the disk is missing".to_owned()),
         DiskHealth::Quarantined { reason } => return Some(format!("the disk is quarantined: {reason}")),
     }
+    if host.facts.clock != clock {
+        return Some(format!("the host measures {} time, the experiment asks for {}", host.facts.clock.word(), clock.word()));
+    }
     let reasons: Vec<String> = point.arms.iter().filter_map(|arm| arm_refusal(arm, point.workload, host, disk)).collect();
     (reasons.len() == point.arms.len()).then(|| reasons[0].clone())
 }
 
 /// Why one arm cannot run on a disk.
 fn arm_refusal(arm: &Arm, workload: &Workload, host: &Host, disk: &Disk) -> Option<String> {
+    match &arm.setting.kernel {
+        Kernel::AsBooted => {}
+        Kernel::Built(_) if host.facts.boot.boots() => {}
+        Kernel::Built(name) => {
+            return Some(format!("the kernel of host {} is fixed (boot = \"none\"), so it cannot boot `{name}`", host.name));
+        }
+    }
     let scheduler = &arm.setting.scheduler.name;
     if !disk.facts.schedulers.contains(scheduler) {
         return Some(format!("the disk offers no scheduler `{scheduler}` (it has {})", disk.facts.schedulers.join(", ")));

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::Experiment;
 use crate::experiment::state::ExperimentState;
-use crate::id::{ExperimentId, HostName, JobId, TrialId, WorkloadName};
+use crate::id::{ExperimentId, HostName, JobId, KernelName, TrialId, WorkloadName};
 use crate::job::JobState;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, KernelRecord};
 use crate::matrix::Impossible;
 use crate::time::TimestampMs;
 use crate::trial::TrialState;
@@ -23,6 +23,9 @@ pub struct ExperimentRecord {
     pub definition: Experiment,
     /// The workloads as they were at submission.
     pub workloads: BTreeMap<WorkloadName, Workload>,
+    /// The kernels of its matrix as they were at submission.
+    #[serde(default)]
+    pub kernels: BTreeMap<KernelName, KernelRecord>,
     /// Of all random choices.
     pub seed: u64,
     /// Where it is in its life.

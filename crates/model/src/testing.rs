@@ -187,6 +187,7 @@ impl Story {
             id: number,
             definition: experiment,
             workloads,
+            kernels: BTreeMap::new(),
             seed: 1,
             state: ExperimentState::Finished,
             submitter: "someone".into(),

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use blklab_model::disk::Disk;
 use blklab_model::filesystem::Format;
 use blklab_model::host::HostFacts;
-use blklab_model::id::{DiskId, HostName, JobId, TrialId};
-use blklab_model::kernel::Kernel;
+use blklab_model::id::{BuildId, DiskId, HostName, JobId, KernelId, KernelName, TrialId};
+use blklab_model::kernel::Blob;
 use blklab_model::outcome::Outcome;
 use blklab_model::scheduler::{QueueTunables, Scheduler};
 use blklab_model::time::TimestampMs;
@@ -51,6 +51,23 @@ pub struct Heartbeat {
     pub at: Option<TrialPhase>,
     /// What could not be undone, when the host is dirty.
     pub dirty: Option<String>,
+    /// The kernel build it works on.
+    #[serde(default)]
+    pub build: Option<BuildId>,
+    /// The last boot, for hosts that boot kernels.
+    #[serde(default)]
+    pub last_boot: Option<LastBoot>,
+}
+
+/// How the last boot of a host went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastBoot {
+    /// `uname -r`, or the name of the kernel if it did not come so far.
+    pub kernel: String,
+    /// From the order to the agent's answer, milliseconds; none when it did not answer.
+    pub boot_ms: Option<u64>,
+    /// `booted`, or why not: `panic: Kernel panic - not syncing: ...`.
+    pub outcome: String,
 }
 
 /// Where an agent is in its job.
@@ -89,9 +106,51 @@ pub struct JobSpec {
     /// The job.
     pub job: JobId,
     /// What must be running.
-    pub kernel: Kernel,
+    pub kernel: KernelSpec,
     /// To be run in this order. After a restart only those that are still open.
     pub trials: Vec<TrialSpec>,
+}
+
+/// What must be running for a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelSpec {
+    /// Whatever runs; on a host that boots kernels, its known-good one.
+    AsBooted,
+    /// A kernel of the lab, booted afresh for this job.
+    Boot(BootSpec),
+}
+
+/// A kernel that is to be booted. Its files are at `GET /api/v1/agent/blobs/SHA256`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BootSpec {
+    /// Its name in the lab.
+    pub name: KernelName,
+    /// Signature.
+    pub id: KernelId,
+    /// What `uname -r` must say.
+    pub release: String,
+    /// What `/sys/kernel/notes` must say.
+    pub build_id: String,
+    /// bzImage or vmlinux.
+    pub image: Blob,
+    /// Tar of `lib/modules/RELEASE`.
+    pub modules: Option<Blob>,
+}
+
+/// What ran during a trial, as the host itself said; the coordinator counts no report that proves another kernel than the job asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BootProof {
+    /// `uname -r`.
+    pub release: String,
+    /// GNU build id from `/sys/kernel/notes`, hexadecimal.
+    pub build_id: String,
+    /// `/proc/sys/kernel/random/boot_id`: trials of one boot share it.
+    pub boot_id: String,
+    /// The token that the controller drew for this boot, read back from `/proc/cmdline`.
+    pub token: String,
+    /// From the order to the agent's answer, milliseconds of the world's time.
+    pub boot_ms: u64,
 }
 
 /// One trial as the agent gets it.
@@ -138,6 +197,9 @@ pub struct TrialReport {
     pub outputs: Vec<Output>,
     /// What was read back: kernel release, scheduler, tunables, mount options.
     pub environment: Vec<(String, String)>,
+    /// What ran, where the job asked for a kernel.
+    #[serde(default)]
+    pub boot: Option<BootProof>,
 }
 
 /// Time of one phase.

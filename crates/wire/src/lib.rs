@@ -4,7 +4,8 @@
 //! fixtures that must still deserialise.
 
 pub mod agent;
+pub mod build;
 pub mod people;
 
 /// Version of the messages. A coordinator refuses an agent of another version with [`agent::Refusal`].
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use blklab_model::host::Host;
-use blklab_model::id::{ExperimentId, HostName, JobId};
+use blklab_model::id::{BuildId, ExperimentId, HostName, JobId, KernelId, KernelName};
+use blklab_model::kernel::{Blob, KernelSource};
 use blklab_model::time::TimestampMs;
 
 /// `POST /api/v1/experiments`.
@@ -128,4 +129,36 @@ pub struct HostLine {
     pub job: Option<JobId>,
     /// Trial and phase, in words.
     pub at: Option<String>,
+}
+
+/// `POST /api/v1/kernels`, after the files were put at `PUT /api/v1/blobs/SHA256`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddKernel {
+    /// Its name in the lab.
+    pub name: KernelName,
+    /// Signature.
+    pub id: KernelId,
+    /// `uname -r`.
+    pub release: String,
+    /// GNU build id, hexadecimal.
+    pub build_id: String,
+    /// Where it comes from.
+    pub source: KernelSource,
+    /// Compiler and linker, as far as known.
+    pub toolchain: String,
+    /// bzImage or vmlinux.
+    pub image: Blob,
+    /// Tar of `lib/modules/RELEASE`.
+    pub modules: Option<Blob>,
+    /// Its `.config`.
+    pub config: Option<Blob>,
+}
+
+/// `POST /api/v1/builds` with a [`blklab_model::build::BuildRequest`] answers with this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildAccepted {
+    /// Its number.
+    pub id: BuildId,
+    /// Page of the build, relative to the coordinator.
+    pub path: String,
 }

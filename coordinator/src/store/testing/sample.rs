@@ -43,6 +43,7 @@ impl Sample {
         let expansion = expand(&definition, &workloads, hosts, seed).expect("a good matrix");
         let jobs = plan(&expansion.cells, definition.rounds, seed);
         let new = NewExperiment {
+            kernels: std::collections::BTreeMap::new(),
             definition,
             workloads,
             seed,

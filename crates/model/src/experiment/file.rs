@@ -10,7 +10,7 @@ use super::axis::Axis;
 use super::{Experiment, Matrix, Parameters};
 use crate::filesystem::{self, Filesystem, Format};
 use crate::id::{DiskClass, WorkloadName};
-use crate::kernel::Kernel;
+use crate::kernel::{Clock, Kernel};
 use crate::scheduler::{self, QueueTunables, Scheduler, Tunables, tunables_label};
 use crate::source::{Source, SourceError, suggest};
 use crate::workload::file::Scalar;
@@ -45,6 +45,7 @@ struct RawExperiment {
     #[serde(default)]
     aa_cells: u32,
     alpha: Option<Spanned<f64>>,
+    clock: Option<Spanned<String>>,
     matrix: RawMatrix,
     #[serde(default)]
     parameters: BTreeMap<String, Scalar>,
@@ -159,6 +160,7 @@ impl Reader<'_> {
             parameters: texts(&raw.parameters),
             parameters_by_disk_class: self.class_parameters()?,
             alpha: raw.alpha.as_ref().map_or(0.05, |alpha| *alpha.get_ref()),
+            clock: self.clock()?,
         })
     }
 
@@ -235,13 +237,18 @@ impl Reader<'_> {
         }
     }
 
+    fn clock(&self) -> Result<Clock, SourceError> {
+        let Some(word) = &self.raw.clock else { return Ok(Clock::Real) };
+        let known = [Clock::Real, Clock::Virtual].map(Clock::word);
+        Clock::from_word(word.get_ref())
+            .ok_or_else(|| self.source.at(word.span(), format!("unknown clock `{}`", word.get_ref()), suggest(word.get_ref(), known)))
+    }
+
     fn kernels(&self) -> Result<Vec<Kernel>, SourceError> {
         let Some(words) = &self.raw.matrix.kernel else { return Ok(vec![Kernel::AsBooted]) };
-        let known = [Kernel::AsBooted.label()];
-        let read = |word: &Spanned<String>| {
-            Kernel::from_word(word.get_ref())
-                .ok_or_else(|| self.source.at(word.span(), format!("unknown kernel `{}`", word.get_ref()), suggest(word.get_ref(), known)))
-        };
+        // Whether the lab has it is for the coordinator to say.
+        let read =
+            |word: &Spanned<String>| Kernel::from_word(word.get_ref()).map_err(|error| self.source.at(word.span(), error.to_string(), ""));
         words.iter().map(read).collect()
     }
 

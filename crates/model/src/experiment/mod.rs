@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::filesystem::Filesystem;
 use crate::id::{DiskClass, WorkloadName};
-use crate::kernel::Kernel;
+use crate::kernel::{Clock, Kernel};
 use crate::scheduler::{QueueTunables, Scheduler};
 use axis::Axis;
 
@@ -43,6 +43,9 @@ pub struct Experiment {
     pub parameters_by_disk_class: BTreeMap<DiskClass, Parameters>,
     /// Two-sided level of a single look (statistics.md 1.5).
     pub alpha: f64,
+    /// Only hosts with this clock measure it.
+    #[serde(default)]
+    pub clock: Clock,
 }
 
 /// Workload parameters by name.

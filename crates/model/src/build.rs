@@ -1,0 +1,242 @@
+//! Kernel builds: what is asked, how it may fail, and the life of a build. A patch that does not apply or compile is an answer to its
+//! author; only faults of the infrastructure are tried again.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{BuildId, HostName, KernelName};
+use crate::job::LEASE;
+use crate::time::TimestampMs;
+use crate::transition::Refused;
+
+/// So often is a build begun before it is given up: a builder that dies three times of one build will die of it again.
+pub const MAX_BUILD_ATTEMPTS: u32 = 3;
+
+/// What is to be built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildRequest {
+    /// The kernel's name in the lab.
+    pub name: KernelName,
+    /// A git repository that the builder can reach: an address, or a path on its machine.
+    pub repo: String,
+    /// Any revision of it.
+    pub commit: String,
+    /// Mails in mbox form, applied in this order.
+    pub patches: Vec<NamedFile>,
+    /// `tinyconfig`, `defconfig`, `allnoconfig`, or the text of a whole `.config`.
+    pub base: ConfigBase,
+    /// Merged over the base in this order.
+    pub fragments: Vec<NamedFile>,
+    /// Becomes CONFIG_BUILD_SALT: the same source under another salt is another kernel.
+    pub salt: Option<String>,
+}
+
+/// What a configuration starts from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConfigBase {
+    /// A target of the kernel's own Makefile (`tinyconfig`).
+    Target(String),
+    /// A whole `.config`.
+    File(NamedFile),
+}
+
+/// A file as its author named it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedFile {
+    /// Path or name, for messages.
+    pub name: String,
+    /// Contents.
+    pub text: String,
+}
+
+/// A build in the queue or after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildRecord {
+    /// Its number.
+    pub id: BuildId,
+    /// What was asked.
+    pub request: BuildRequest,
+    /// Who asked.
+    pub submitter: String,
+    /// Where it is in its life.
+    pub state: BuildState,
+    /// Attempts begun.
+    pub attempt: u32,
+    /// When it was asked.
+    pub created: TimestampMs,
+    /// When a builder took it last.
+    pub started: Option<TimestampMs>,
+    /// When it was over.
+    pub finished: Option<TimestampMs>,
+}
+
+/// Where a build is in its life.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum BuildState {
+    /// Waits for a builder.
+    Queued,
+    /// A builder works on it.
+    Leased {
+        /// Who.
+        host: HostName,
+        /// Until when, unless renewed.
+        until: TimestampMs,
+    },
+    /// The kernel is there.
+    Built {
+        /// True when an identical build existed.
+        reused: bool,
+    },
+    /// There will be no kernel.
+    Failed(BuildFailure),
+    /// Somebody cancelled it.
+    Cancelled,
+}
+
+/// Why there is no kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildFailure {
+    /// What kind.
+    pub fault: BuildFault,
+    /// For the author: the failing patch with its hunk, the symbols, the first errors.
+    pub message: String,
+}
+
+/// What kind of failure a build ended with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BuildFault {
+    /// A patch does not apply.
+    DoesNotApply,
+    /// A symbol of a fragment did not survive.
+    DoesNotConfigure,
+    /// The compiler or linker refuses.
+    DoesNotCompile,
+    /// Nobody's patch: no network, no space, a missing tool, too slow.
+    Infrastructure,
+}
+
+impl BuildFault {
+    /// The words on pages.
+    pub fn words(self) -> &'static str {
+        match self {
+            BuildFault::DoesNotApply => "does not apply",
+            BuildFault::DoesNotConfigure => "does not configure",
+            BuildFault::DoesNotCompile => "does not compile",
+            BuildFault::Infrastructure => "infrastructure",
+        }
+    }
+
+    /// The others would fail again in the same way.
+    pub fn is_retried(self) -> bool {
+        match self {
+            BuildFault::Infrastructure => true,
+            BuildFault::DoesNotApply | BuildFault::DoesNotConfigure | BuildFault::DoesNotCompile => false,
+        }
+    }
+}
+
+/// What may happen to a build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BuildEvent {
+    /// A builder takes it.
+    Claimed(HostName),
+    /// Its builder lives.
+    Renewed,
+    /// Time passes: a lease may have run out.
+    Tick,
+    /// The builder was restarted.
+    Abandoned,
+    /// The kernel is there.
+    Built {
+        /// True when an identical build existed.
+        reused: bool,
+    },
+    /// It failed.
+    Failed(BuildFailure),
+    /// Somebody cancels it.
+    Cancel,
+}
+
+impl BuildState {
+    /// The word in the store and on pages.
+    pub fn word(&self) -> &'static str {
+        match self {
+            BuildState::Queued => "queued",
+            BuildState::Leased { .. } => "building",
+            BuildState::Built { .. } => "built",
+            BuildState::Failed(_) => "failed",
+            BuildState::Cancelled => "cancelled",
+        }
+    }
+
+    /// Will nothing more happen to it?
+    pub fn is_over(&self) -> bool {
+        match self {
+            BuildState::Queued | BuildState::Leased { .. } => false,
+            BuildState::Built { .. } | BuildState::Failed(_) | BuildState::Cancelled => true,
+        }
+    }
+}
+
+/// The next state of a build that was begun `attempt` times, at `now`.
+pub fn step(state: &BuildState, event: BuildEvent, attempt: u32, now: TimestampMs) -> Result<BuildState, Refused> {
+    use BuildEvent as E;
+    use BuildState as S;
+    match (state, event) {
+        (S::Queued, E::Claimed(host)) => Ok(S::Leased { host, until: now + LEASE }),
+        (S::Leased { host, .. }, E::Renewed) => Ok(S::Leased { host: host.clone(), until: now + LEASE }),
+        (S::Leased { until, .. }, E::Tick) if *until <= now => Ok(again(attempt, None)),
+        (S::Queued | S::Leased { .. } | S::Built { .. } | S::Failed(_) | S::Cancelled, E::Tick) => Ok(state.clone()),
+        (S::Leased { .. }, E::Abandoned) => Ok(again(attempt, None)),
+        (S::Leased { .. }, E::Built { reused }) => Ok(S::Built { reused }),
+        (S::Leased { .. }, E::Failed(failure)) if failure.fault.is_retried() => Ok(again(attempt, Some(failure))),
+        (S::Leased { .. }, E::Failed(failure)) => Ok(S::Failed(failure)),
+        (S::Queued | S::Leased { .. }, E::Cancel) => Ok(S::Cancelled),
+        (S::Leased { .. }, E::Claimed(_)) => Err(Refused::new("build", state, "Claimed")),
+        (S::Queued, E::Renewed | E::Abandoned | E::Built { .. } | E::Failed(_)) => Err(Refused::new("build", state, "a report")),
+        (
+            S::Built { .. } | S::Failed(_) | S::Cancelled,
+            E::Claimed(_) | E::Renewed | E::Abandoned | E::Built { .. } | E::Failed(_) | E::Cancel,
+        ) => Err(Refused::new("build", state, "anything: it is over")),
+    }
+}
+
+fn again(attempt: u32, last: Option<BuildFailure>) -> BuildState {
+    if attempt < MAX_BUILD_ATTEMPTS {
+        return BuildState::Queued;
+    }
+    BuildState::Failed(last.unwrap_or_else(|| BuildFailure {
+        fault: BuildFault::Infrastructure,
+        message: format!("its builder was lost {MAX_BUILD_ATTEMPTS} times"),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::id;
+
+    #[test]
+    fn answers_to_authors_are_final_and_faults_of_the_lab_are_retried() {
+        let leased = step(&BuildState::Queued, BuildEvent::Claimed(id("b")), 0, TimestampMs(0)).unwrap();
+        let failed = |fault, attempt| {
+            let failure = BuildFailure { fault, message: "x".into() };
+            step(&leased, BuildEvent::Failed(failure), attempt, TimestampMs(1)).unwrap()
+        };
+        assert!(failed(BuildFault::DoesNotApply, 1).is_over());
+        assert_eq!(failed(BuildFault::Infrastructure, 1), BuildState::Queued);
+        assert!(failed(BuildFault::Infrastructure, MAX_BUILD_ATTEMPTS).is_over());
+    }
+
+    #[test]
+    fn a_lost_builder_gives_the_build_back() {
+        let leased = step(&BuildState::Queued, BuildEvent::Claimed(id("b")), 0, TimestampMs(0)).unwrap();
+        let later = TimestampMs(0) + LEASE;
+        assert_eq!(step(&leased, BuildEvent::Tick, 1, later), Ok(BuildState::Queued));
+        assert_eq!(step(&leased, BuildEvent::Tick, 1, TimestampMs(1)).as_ref(), Ok(&leased));
+        assert!(step(&leased, BuildEvent::Tick, MAX_BUILD_ATTEMPTS, later).unwrap().is_over());
+        assert!(step(&BuildState::Cancelled, BuildEvent::Cancel, 1, later).is_err());
+    }
+}

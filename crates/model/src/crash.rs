@@ -1,0 +1,65 @@
+//! How a kernel that was booted by the lab may end, as its controller sees it from outside.
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::{Failure, Fault};
+
+/// What happened to a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CrashKind {
+    /// It never came so far that its agent answered, and said nothing that explains it.
+    DoesNotBoot,
+    /// It said that it panicked.
+    Panic,
+    /// It oopsed, or found a bug in itself, and went on.
+    Oops,
+    /// It stopped answering.
+    Hang,
+    /// It switched off or reset itself without a word.
+    PowerLost,
+    /// What runs is not what was ordered, or the machinery around the kernel failed.
+    Lab,
+}
+
+impl CrashKind {
+    /// The words in messages and on pages.
+    pub fn words(self) -> &'static str {
+        match self {
+            CrashKind::DoesNotBoot => "does not boot",
+            CrashKind::Panic => "panic",
+            CrashKind::Oops => "oops",
+            CrashKind::Hang => "hang",
+            CrashKind::PowerLost => "power lost",
+            CrashKind::Lab => "lab fault",
+        }
+    }
+
+    /// Whose fault it is.
+    pub fn fault(self) -> Fault {
+        match self {
+            CrashKind::DoesNotBoot | CrashKind::Panic | CrashKind::Oops | CrashKind::Hang => Fault::Kernel,
+            // A guest that is switched off without a word was killed from outside far more often than by its own kernel; it is tried again.
+            CrashKind::PowerLost | CrashKind::Lab => Fault::Lab,
+        }
+    }
+}
+
+/// The end of a kernel, with what its console said last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crash {
+    /// What happened.
+    pub kind: CrashKind,
+    /// One line: `Kernel panic - not syncing: Fatal exception`.
+    pub title: String,
+    /// Lines of the console around it.
+    pub excerpt: String,
+}
+
+impl Crash {
+    /// As the failure of the step that it ended.
+    pub fn failure(&self, step: &str) -> Failure {
+        let excerpt = if self.excerpt.is_empty() { String::new() } else { format!("\nconsole:\n{}", self.excerpt) };
+        Failure { fault: self.kind.fault(), step: step.to_owned(), message: format!("{}: {}{excerpt}", self.kind.words(), self.title) }
+    }
+}

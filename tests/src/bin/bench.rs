@@ -98,6 +98,7 @@ async fn ingest() -> Row {
     for _ in 0..TURNS {
         let mut tx = lab.store.write().await.expect("a transaction");
         let new = store::NewExperiment {
+            kernels: std::collections::BTreeMap::new(),
             definition: story.experiment.definition.clone(),
             workloads: story.experiment.workloads.clone(),
             seed: 1,

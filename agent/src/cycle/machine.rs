@@ -8,6 +8,7 @@ use blklab_model::host::HostFacts;
 use blklab_model::outcome::Fault;
 use blklab_model::time::TimestampMs;
 use blklab_wire::agent::{Output, TaskElapsed, Window};
+use serde::{Deserialize, Serialize};
 
 use super::step::Action;
 use crate::stop::Stop;
@@ -93,7 +94,7 @@ impl From<Problem> for Halt {
 }
 
 /// What a trial brought to light so far.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Record {
     /// The measured window.
     pub window: Option<Window>,

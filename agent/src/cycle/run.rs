@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use blklab_model::outcome::{Failure, Fault, Outcome};
 use blklab_wire::agent::PhaseTime;
+use serde::{Deserialize, Serialize};
 
 use super::machine::{Halt, Machine, Problem, Record};
 use super::step::{Action, Phase, Step};
@@ -14,7 +15,7 @@ use crate::stop::Stop;
 const UNDO_LIMIT: Duration = Duration::from_secs(600);
 
 /// How a cycle ended.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cycle {
     /// None when it was stopped: then it counts as never begun.
     pub outcome: Option<Outcome>,

@@ -11,7 +11,7 @@ use reqwest::{Certificate, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::heartbeat::Status;
+use super::heartbeat::{Snapshot, Status};
 use crate::config::Config;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -21,6 +21,9 @@ const SHORT_LIMIT: Duration = Duration::from_secs(10);
 
 /// For a report of up to 32 MiB through a slow network.
 const UPLOAD_LIMIT: Duration = Duration::from_secs(120);
+
+/// For a kernel with its modules, some 60 MB, through a slow network.
+const DOWNLOAD_LIMIT: Duration = Duration::from_secs(600);
 
 /// Characters of an answer that is no JSON which go into a message; a proxy's page may be long.
 const QUOTED: usize = 300;
@@ -117,9 +120,9 @@ impl Client {
     }
 
     pub(super) async fn heartbeat(&self, status: &Status) -> Result<HeartbeatReply> {
-        let (job, at, dirty) = status.snapshot();
+        let Snapshot { job, at, dirty, last_boot } = status.snapshot();
         let heartbeat =
-            Heartbeat { host: self.host.clone(), incarnation: self.incarnation.clone(), job, at, dirty, build: None, last_boot: None };
+            Heartbeat { host: self.host.clone(), incarnation: self.incarnation.clone(), job, at, dirty, build: None, last_boot };
         self.post("heartbeat", json(&heartbeat), SHORT_LIMIT).await
     }
 
@@ -131,6 +134,22 @@ impl Client {
     /// Hands in a report, which is JSON already.
     pub(super) async fn trial(&self, report: &[u8]) -> Result<TrialReceipt> {
         self.post("trial", report.to_vec(), UPLOAD_LIMIT).await
+    }
+
+    /// Fetches a file of a kernel; `take` gets its bytes in order.
+    pub(super) async fn blob(&self, sha256: &str, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Result<()> {
+        let token = self.token.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let request = self.http.get(format!("{}/blobs/{sha256}", self.base)).bearer_auth(token).timeout(DOWNLOAD_LIMIT);
+        let mut answer = request.send().await.map_err(|error| ClientError::Away(words(&error)))?;
+        let status = answer.status();
+        if !status.is_success() {
+            let body = answer.bytes().await.map_err(|error| ClientError::Away(words(&error)))?;
+            return Err(refusal(status, &body));
+        }
+        while let Some(chunk) = answer.chunk().await.map_err(|error| ClientError::Away(words(&error)))? {
+            take(&chunk).map_err(|error| ClientError::Setup(format!("a file cannot be written: {error}")))?;
+        }
+        Ok(())
     }
 
     async fn post<T: DeserializeOwned>(&self, message: &str, body: Vec<u8>, limit: Duration) -> Result<T> {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use blklab_model::id::{JobId, TrialId};
-use blklab_wire::agent::TrialPhase;
+use blklab_wire::agent::{LastBoot, TrialPhase};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -18,6 +18,15 @@ pub(super) struct Status {
     taken: Notify,
 }
 
+/// What a heartbeat tells.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) job: Option<JobId>,
+    pub(super) at: Option<TrialPhase>,
+    pub(super) dirty: Option<String>,
+    pub(super) last_boot: Option<LastBoot>,
+}
+
 #[derive(Debug, Default)]
 struct Inner {
     job: Option<JobId>,
@@ -26,6 +35,7 @@ struct Inner {
     is_job_dropped: bool,
     is_lost: bool,
     superseded: Option<String>,
+    last_boot: Option<LastBoot>,
 }
 
 impl Status {
@@ -92,9 +102,13 @@ impl Status {
         self.send.notify_one();
     }
 
-    pub(super) fn snapshot(&self) -> (Option<JobId>, Option<TrialPhase>, Option<String>) {
+    pub(super) fn set_last_boot(&self, last_boot: Option<LastBoot>) {
+        self.lock().last_boot = last_boot;
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
         let inner = self.lock();
-        (inner.job, inner.at.clone(), inner.dirty.clone())
+        Snapshot { job: inner.job, at: inner.at.clone(), dirty: inner.dirty.clone(), last_boot: inner.last_boot.clone() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

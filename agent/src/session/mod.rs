@@ -4,22 +4,22 @@
 mod backoff;
 mod client;
 mod heartbeat;
+mod kernels;
 mod report;
+mod runner;
 mod spool;
 mod token;
 
 pub use client::ClientError;
+pub use runner::{Order, Ran, ReadyKernel, Runner, not_begun};
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use blklab_model::outcome::{Failure, Fault, Outcome};
-use blklab_wire::agent::{Hello, JobSpec, MAX_CLAIM_WAIT_MS, TrialReport, TrialSpec};
+use blklab_wire::agent::{Hello, JobSpec, KernelSpec, MAX_CLAIM_WAIT_MS, TrialReport, TrialSpec};
 
 use crate::config::Config;
-use crate::cycle::machine::{Machine, Record};
-use crate::cycle::plan::plan;
-use crate::cycle::run::{self, Cycle};
 use crate::stop::Stop;
 use crate::sys::SysError;
 use backoff::Backoff;
@@ -94,10 +94,10 @@ pub enum SessionError {
 type Result<T> = std::result::Result<T, SessionError>;
 
 /// Serves the coordinator until `stop` is asked. In the end everything that the machine made is given back.
-pub async fn serve<M: Machine>(config: &Config, machine: M, stop: Stop, pauses: Pauses) -> Result<()> {
+pub async fn serve<M: Runner>(config: &Config, machine: M, stop: Stop, pauses: Pauses) -> Result<()> {
     let mut session = Session::new(config, machine, stop, pauses)?;
     let served = session.serve().await;
-    let closed = session.on_machine(Machine::close).await?;
+    let closed = session.on_machine(Runner::close).await?;
     if let Err(reason) = closed {
         tracing::error!(reason, "not everything could be given back; run `blklab-agent clean`");
     }
@@ -132,7 +132,7 @@ enum JobEnd {
     Spoiled,
 }
 
-impl<M: Machine> Session<M> {
+impl<M: Runner> Session<M> {
     fn new(config: &Config, machine: M, stop: Stop, pauses: Pauses) -> Result<Self> {
         let token = Token::load(config)?;
         let incarnation = format!("{}.{:016x}", machine.machine_id(), random_u64()?);
@@ -178,7 +178,8 @@ impl<M: Machine> Session<M> {
 
     /// Introduces the host, waiting for the coordinator as long as it takes. None when asked to stop meanwhile.
     async fn hello(&mut self) -> Result<Option<u64>> {
-        let (facts, disks) = self.on_machine(|machine| (machine.facts(), machine.disks())).await?;
+        let (facts, disks, last_boot) = self.on_machine(|machine| (machine.facts(), machine.disks(), machine.last_boot())).await?;
+        self.status.set_last_boot(last_boot);
         for disk in &disks {
             tracing::info!(disk = %disk.id, class = %disk.class, name = disk.facts.kernel_name, health = ?disk.health, "disk");
         }
@@ -291,12 +292,23 @@ impl<M: Machine> Session<M> {
     async fn run_job(&mut self, job: &JobSpec) -> Result<JobEnd> {
         tracing::info!(job = %job.job, trials = job.trials.len(), "claimed");
         self.status.set_job(Some(job.job));
+        let cache = self.on_machine(|machine| machine.kernel_cache()).await?;
+        let kernel = match cache {
+            Some(folder) => match kernels::fetch(&self.client, &folder, &job.kernel).await {
+                Ok(kernel) => kernel,
+                Err(error) => {
+                    tracing::warn!(job = %job.job, %error, "left before its beginning");
+                    return Ok(JobEnd::Spoiled);
+                }
+            },
+            None => fixed(&job.kernel),
+        };
         for spec in &job.trials {
             if self.stop.is_asked() || self.status.is_job_dropped() {
                 tracing::info!(job = %job.job, "left before its end");
                 break;
             }
-            let Some(report) = self.run_trial(job, spec).await? else { break };
+            let Some(report) = self.run_trial(job, &kernel, spec).await? else { break };
             let outcome = report.outcome.clone();
             self.hand_in(report).await;
             if self.status.is_dirty() {
@@ -317,19 +329,21 @@ impl<M: Machine> Session<M> {
     }
 
     /// None when it was stopped: an unfinished trial is not reported, so that it is tried again.
-    async fn run_trial(&mut self, job: &JobSpec, spec: &TrialSpec) -> Result<Option<TrialReport>> {
+    async fn run_trial(&mut self, job: &JobSpec, kernel: &ReadyKernel, spec: &TrialSpec) -> Result<Option<TrialReport>> {
         tracing::info!(trial = %spec.trial, attempt = spec.attempt, disk = %spec.disk, scheduler = spec.scheduler.label, "begins");
         let (host, job) = (self.config.name.clone(), job.job);
         let started = self.on_machine(|machine| machine.now()).await?;
-        let cycle = match plan(spec) {
-            Ok(steps) => {
-                let (stop, status, trial) = (self.stop.clone(), Arc::clone(&self.status), spec.trial);
-                status.enter(trial, "check");
-                status.send_now();
-                self.on_machine(move |machine| run::run(&steps, machine, &stop, &|phase| status.enter(trial, phase.word()))).await?
-            }
-            Err(failure) => not_planned(failure),
-        };
+        let order = Order { job, kernel: kernel.clone(), spec: spec.clone() };
+        let (stop, status, trial) = (self.stop.clone(), Arc::clone(&self.status), spec.trial);
+        status.enter(trial, "check");
+        status.send_now();
+        let (Ran { cycle, boot }, last_boot) = self
+            .on_machine(move |machine| {
+                let ran = machine.trial(&order, &stop, &|phase| status.enter(trial, phase));
+                (ran, machine.last_boot())
+            })
+            .await?;
+        self.status.set_last_boot(last_boot);
         self.status.leave_trial();
         if let Some(reason) = &cycle.dirty {
             tracing::error!(reason, "the host is dirty");
@@ -354,7 +368,7 @@ impl<M: Machine> Session<M> {
             elapsed: cycle.record.elapsed,
             outputs: cycle.record.outputs,
             environment: cycle.record.environment,
-            boot: None,
+            boot,
         };
         report::fit(&mut report.outputs);
         Ok(Some(report))
@@ -389,7 +403,7 @@ impl<M: Machine> Session<M> {
         if !self.status.is_dirty() {
             return Ok(true);
         }
-        match self.on_machine(Machine::clean_trial).await? {
+        match self.on_machine(Runner::clean_trial).await? {
             Ok(()) => {
                 tracing::info!("the host is clean again");
                 self.status.set_dirty(None);
@@ -425,8 +439,12 @@ impl<M: Machine> Session<M> {
     }
 }
 
-fn not_planned(failure: Failure) -> Cycle {
-    Cycle { outcome: Some(Outcome::Failed(failure)), phases: Vec::new(), record: Record::default(), dirty: None }
+/// For a host that keeps no kernels: what it is asked to boot it will refuse, whatever the files.
+fn fixed(kernel: &KernelSpec) -> ReadyKernel {
+    match kernel {
+        KernelSpec::AsBooted => ReadyKernel::AsBooted,
+        KernelSpec::Boot(spec) => ReadyKernel::Boot { spec: Box::new(spec.clone()), image: std::path::PathBuf::new(), modules: None },
+    }
 }
 
 fn random_u64() -> std::result::Result<u64, SysError> {

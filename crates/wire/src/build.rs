@@ -37,7 +37,7 @@ pub struct BuildReport {
 #[serde(rename_all = "kebab-case")]
 pub enum BuildOutcome {
     /// There is a new kernel.
-    Built(BuiltKernel),
+    Built(Box<BuiltKernel>),
     /// A kernel with this signature exists already (see [`Known`]).
     Reused(KernelId),
     /// There is none.

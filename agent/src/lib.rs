@@ -10,6 +10,7 @@
 //! | how is a load started, limited, timed, killed? | [`launch`], [`builtin`], [`monitor`] |
 //! | what must be given back after a crash? | [`journal`] |
 //! | how does it talk to the coordinator? | [`session`] |
+//! | what runs inside a host that is booted from outside? | [`guest`] |
 //!
 //! `main.rs` calls [`cli`]. Blocking code runs the cycle, for it waits for one thing at a time; only [`session`] is async.
 
@@ -19,6 +20,7 @@ pub mod clock;
 pub mod config;
 pub mod cycle;
 pub mod guard;
+pub mod guest;
 pub mod host;
 pub mod inventory;
 pub mod journal;

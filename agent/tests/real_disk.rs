@@ -176,6 +176,7 @@ fn file(name: &str, mib: u64) -> ResolvedLoad {
 /// A trial on ext4 that does nothing yet.
 fn mounted(disk: &str, scheduler: &str, tasks: Vec<ResolvedLoad>) -> TrialSpec {
     TrialSpec {
+        seed: 0,
         trial: "x1.c0.r0.a0".parse().unwrap(),
         attempt: 1,
         disk: disk.parse().unwrap(),

@@ -2,6 +2,7 @@
 
 mod check;
 mod clean;
+mod guest;
 mod inventory;
 mod run;
 
@@ -68,6 +69,9 @@ enum Command {
     Clean(ConfigArg),
     /// Tell what is missing before the agent can run, and how to get it. Changes nothing.
     Check(ConfigArg),
+    /// Run trials for a controller, inside a host that it has booted; the controller starts this itself.
+    #[command(hide = true)]
+    Guest(guest::GuestArgs),
     /// Start one load; the agent calls this itself.
     #[command(hide = true)]
     Launch(LaunchArgs),
@@ -104,9 +108,13 @@ struct LaunchArgs {
 
 /// Everything that `main` does.
 pub fn main() -> ExitCode {
+    if crate::guest::init::is_init() {
+        return crate::guest::init::run();
+    }
     match Cli::parse().command {
         // Before anything else: a load must not inherit threads, logs or signal handlers.
         Command::Launch(args) => launch::run(&args.into()),
+        Command::Guest(args) => guest::guest(&args).unwrap_or_else(|error| complain(&format!("{error:#}"), 1)),
         Command::Run(args) => with_config(&args.config.config, |config| run::run(config, args.die_with_parent)),
         Command::Inventory { config, json } => {
             let form = if json { inventory::Form::Json } else { inventory::Form::Text };

@@ -156,6 +156,7 @@ impl Machine for ScriptedMachine {
 pub fn mounted_trial() -> TrialSpec {
     let tunables = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect::<Tunables>();
     TrialSpec {
+        seed: 0,
         trial: "x1.c0.r0.a0".parse().expect("a trial"),
         attempt: 1,
         disk: disk_id(),
@@ -186,6 +187,7 @@ pub fn raw_trial() -> TrialSpec {
         ..mounted.workload.clone()
     };
     TrialSpec {
+        seed: 0,
         scheduler: Scheduler { tunables: HashMap::new().into_iter().collect(), ..mounted.scheduler.clone() },
         tunables: QueueTunables::default(),
         format: Format::Raw,

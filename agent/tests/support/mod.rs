@@ -163,7 +163,7 @@ async fn heartbeat(State(coordinator): State<Coordinator>, headers: HeaderMap, J
     }
     let drop_job = coordinator.tell().drop_jobs && heartbeat.job.is_some();
     coordinator.change(|inner| inner.heartbeats.push(heartbeat));
-    Json(HeartbeatReply { drop_job }).into_response()
+    Json(HeartbeatReply { drop_job, drop_build: false }).into_response()
 }
 
 /// Answers at once: the tests have no time for a long poll, and the agent asks again.

@@ -122,5 +122,6 @@ fn trial_spec(experiment: &ExperimentRecord, cells: &[blklab_model::matrix::Cell
         tunables: setting.tunables.clone(),
         format: setting.filesystem.format.clone(),
         workload,
+        seed: trial.seed,
     })
 }

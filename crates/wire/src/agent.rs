@@ -84,6 +84,9 @@ pub struct TrialPhase {
 pub struct HeartbeatReply {
     /// The job is no longer this host's (cancelled, or its lease ran out): stop after the running trial.
     pub drop_job: bool,
+    /// The build is no longer this host's: stop it.
+    #[serde(default)]
+    pub drop_build: bool,
 }
 
 /// `POST /api/v1/agent/claim`: waits up to `wait_ms` for a job; answered with `null` when there is none.
@@ -170,6 +173,9 @@ pub struct TrialSpec {
     pub format: Format,
     /// What is run.
     pub workload: ResolvedWorkload,
+    /// Of disks that are modelled: equal for all arms of a cell in a round, so that they meet the same disk.
+    #[serde(default)]
+    pub seed: u64,
 }
 
 /// `POST /api/v1/agent/trial`: how one trial ended.

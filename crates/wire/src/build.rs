@@ -65,7 +65,15 @@ pub struct BuiltKernel {
     pub config: Blob,
 }
 
-/// `POST /api/v1/agent/builds/known`: is there a kernel with this signature, so that nothing need be built?
+/// Answer to [`BuildReport`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildReceipt {
+    /// False when this report was known already (sent twice) or came too late to count.
+    pub counted: bool,
+}
+
+/// `POST /api/v1/agent/builds/known`: is there a kernel with this signature, so that nothing need be built? Answered with `true` or
+/// `false`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
     /// Name of the host.

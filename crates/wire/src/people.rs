@@ -60,6 +60,12 @@ pub struct Submitted {
     pub trials: u32,
     /// Cells that cannot be measured, each with its reason.
     pub impossible: Vec<String>,
+    /// Boots in all; none where kernels stay as they are.
+    #[serde(default)]
+    pub boots: u32,
+    /// Milliseconds that it will take once it begins, from earlier trials of the same workloads on the same hosts; none without any.
+    #[serde(default)]
+    pub eta_ms: Option<u64>,
 }
 
 /// `GET /api/v1/experiments/ID/progress`, and each server-sent event.

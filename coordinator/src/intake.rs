@@ -82,6 +82,8 @@ pub async fn accept(lab: &Lab, submit: Submit) -> Result<Submitted, IntakeError>
         cells: count(expansion.cells.len()),
         trials: count(trials),
         impossible: expansion.impossible.iter().map(|i| format!("{}: {}", i.what, i.reason)).collect(),
+        boots: 0,
+        eta_ms: None,
     })
 }
 

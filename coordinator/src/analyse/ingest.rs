@@ -6,7 +6,7 @@ use anyhow::Context;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use blklab_model::outcome::{Failure, Fault, Outcome};
-use blklab_model::record::{CpuUse, Measurement, OutputRef, TrialDetails};
+use blklab_model::record::{Boot, CpuUse, Measurement, OutputRef, TrialDetails};
 use blklab_model::workload::Workload;
 use blklab_parse::monitor;
 use blklab_wire::agent::{Output, TrialReport, Window};
@@ -64,6 +64,7 @@ pub fn ingest(
         outputs: kept,
         cpu: cpu_use(&raw, report.window),
         warnings: Vec::new(),
+        boot: report.boot.map(|boot| Boot { id: boot.boot_id, ms: boot.boot_ms }),
     };
     let (outcome, measurements) = match report.outcome {
         Outcome::Failed(failure) => (Outcome::Failed(failure), Vec::new()),

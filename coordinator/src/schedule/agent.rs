@@ -82,7 +82,8 @@ pub async fn heartbeat(lab: &Lab, token: &str, beat: Heartbeat) -> Result<Heartb
     let row = authenticate(&mut tx, &beat.host, token, &beat.incarnation).await?;
     let now = lab.now();
     let phase = beat.at.as_ref().map(|at| format!("{} {}", at.trial, at.phase));
-    store::host_seen(&mut tx, &beat.host, now, beat.job, phase.as_deref()).await?;
+    let seen = store::Seen { job: beat.job, phase: phase.as_deref(), build: beat.build, last_boot: beat.last_boot.as_ref() };
+    store::host_seen(&mut tx, &beat.host, now, seen).await?;
     let event = match &beat.dirty {
         Some(reason) => HostEvent::ReportedDirty(reason.clone()),
         None => HostEvent::ReportedClean,
@@ -102,7 +103,7 @@ pub async fn heartbeat(lab: &Lab, token: &str, beat: Heartbeat) -> Result<Heartb
     if row.phase != phase {
         lab.changed();
     }
-    Ok(HeartbeatReply { drop_job })
+    Ok(HeartbeatReply { drop_job, drop_build: false })
 }
 
 /// The host that a message speaks for, if its token and incarnation are right.
@@ -126,7 +127,15 @@ fn enrol(lab: &Lab, hello: &Hello, own_token: &str) -> HostRow {
         enrolled: lab.now(),
         last_seen: lab.now(),
     };
-    HostRow { host, incarnation: hello.incarnation.clone(), token_sha256: token::digest(own_token), job: None, phase: None }
+    HostRow {
+        host,
+        incarnation: hello.incarnation.clone(),
+        token_sha256: token::digest(own_token),
+        job: None,
+        phase: None,
+        build: None,
+        last_boot: None,
+    }
 }
 
 /// A known host starts anew. An agent that comes with the enrolment token from the machine that the name belongs to has lost its own
@@ -159,6 +168,7 @@ async fn take_over(lab: &Lab, tx: &mut Tx, token: &str, hello: &Hello, mut row: 
     row.incarnation = hello.incarnation.clone();
     row.job = None;
     row.phase = None;
+    row.build = None;
     Ok((row, new_token))
 }
 

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use blklab_model::disk::{Disk, DiskHealth};
 use blklab_model::host::{Host, HostHealth};
-use blklab_model::id::{DiskId, ExperimentId, HostName, JobId};
+use blklab_model::id::{BuildId, DiskId, ExperimentId, HostName, JobId};
 use blklab_model::time::TimestampMs;
+use blklab_wire::agent::LastBoot;
 
 use super::column::{Place, json};
 use super::error::StoreError;
@@ -25,20 +26,38 @@ pub struct HostRow {
     pub job: Option<JobId>,
     /// The trial and phase it is in, as people read it.
     pub phase: Option<String>,
+    /// The kernel build it works on.
+    pub build: Option<BuildId>,
+    /// How its last boot went, where it boots kernels.
+    pub last_boot: Option<LastBoot>,
+}
+
+/// What a heartbeat says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Seen<'a> {
+    /// What the host works on.
+    pub job: Option<JobId>,
+    /// The trial and phase it is in, as people read it.
+    pub phase: Option<&'a str>,
+    /// The kernel build it works on.
+    pub build: Option<BuildId>,
+    /// Its last boot; without one the former stays known.
+    pub last_boot: Option<&'a LastBoot>,
 }
 
 statements! {
     HOST_GET = "
-        SELECT name, facts, health, health_reason, enrolled, last_seen, incarnation, token_sha256, job_experiment, job_number, phase
+        SELECT name, facts, health, health_reason, enrolled, last_seen, incarnation, token_sha256, job_experiment, job_number, phase, build, last_boot
         FROM host
         WHERE name = $1";
     HOST_LIST = "
-        SELECT name, facts, health, health_reason, enrolled, last_seen, incarnation, token_sha256, job_experiment, job_number, phase
+        SELECT name, facts, health, health_reason, enrolled, last_seen, incarnation, token_sha256, job_experiment, job_number, phase, build, last_boot
         FROM host
         ORDER BY name";
     HOST_PUT = "
-        INSERT INTO host (name, facts, health, health_reason, enrolled, last_seen, incarnation, token_sha256, job_experiment, job_number, phase)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+        INSERT INTO host (name, facts, health, health_reason, enrolled, last_seen, incarnation, token_sha256, job_experiment, job_number, phase,
+            build, last_boot)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
         ON CONFLICT (name) DO UPDATE SET
             facts = excluded.facts,
             health = excluded.health,
@@ -49,10 +68,12 @@ statements! {
             token_sha256 = excluded.token_sha256,
             job_experiment = excluded.job_experiment,
             job_number = excluded.job_number,
-            phase = excluded.phase";
+            phase = excluded.phase,
+            build = excluded.build,
+            last_boot = excluded.last_boot";
     HOST_SEEN = "
         UPDATE host
-        SET last_seen = $2, job_experiment = $3, job_number = $4, phase = $5
+        SET last_seen = $2, job_experiment = $3, job_number = $4, phase = $5, build = $6, last_boot = COALESCE($7, last_boot)
         WHERE name = $1";
     HOST_HEALTH_SET = "
         UPDATE host
@@ -122,6 +143,8 @@ pub async fn host_put(tx: &mut Tx, row: &HostRow) -> Result<(), StoreError> {
         job_experiment,
         job_number,
         &row.phase,
+        row.build.map(|build| i64::from(build.0)),
+        row.last_boot.as_ref().map(json),
     )?;
     execute!(tx, DISK_DELETE, host.name.as_str())?;
     let disks: Vec<_> = (0i64..).zip(&host.disks).collect();
@@ -133,15 +156,10 @@ pub async fn host_put(tx: &mut Tx, row: &HostRow) -> Result<(), StoreError> {
 }
 
 /// Notes a sign of life; false for a host that is not known.
-pub async fn host_seen(
-    tx: &mut Tx,
-    name: &HostName,
-    now: TimestampMs,
-    job: Option<JobId>,
-    phase: Option<&str>,
-) -> Result<bool, StoreError> {
-    let (job_experiment, job_number) = job_columns(job);
-    Ok(execute!(tx, HOST_SEEN, name.as_str(), now.0, job_experiment, job_number, phase)? == 1)
+pub async fn host_seen(tx: &mut Tx, name: &HostName, now: TimestampMs, seen: Seen<'_>) -> Result<bool, StoreError> {
+    let (job_experiment, job_number) = job_columns(seen.job);
+    let (build, last_boot) = (seen.build.map(|build| i64::from(build.0)), seen.last_boot.map(json));
+    Ok(execute!(tx, HOST_SEEN, name.as_str(), now.0, job_experiment, job_number, seen.phase, build, last_boot)? == 1)
 }
 
 /// Compare-and-set of a host's health.
@@ -169,6 +187,8 @@ struct HostColumns {
     job_experiment: Option<i64>,
     job_number: Option<i64>,
     phase: Option<String>,
+    build: Option<i64>,
+    last_boot: Option<String>,
 }
 
 impl HostColumns {
@@ -193,7 +213,15 @@ impl HostColumns {
             enrolled: TimestampMs(self.enrolled),
             last_seen: TimestampMs(self.last_seen),
         };
-        Ok(HostRow { host, incarnation: self.incarnation, token_sha256: self.token_sha256, job, phase: self.phase })
+        Ok(HostRow {
+            host,
+            job,
+            build: self.build.map(|build| place.number("build", build).map(BuildId)).transpose()?,
+            last_boot: place.json_if_any("last_boot", self.last_boot.as_deref())?,
+            incarnation: self.incarnation,
+            token_sha256: self.token_sha256,
+            phase: self.phase,
+        })
     }
 }
 
@@ -257,6 +285,10 @@ mod tests {
     use super::*;
     use crate::store::testing::{for_each_store, host_row};
 
+    fn last_boot() -> LastBoot {
+        LastBoot { kernel: "6.1.0-40-amd64".into(), boot_ms: Some(6_300), outcome: "booted".into() }
+    }
+
     #[tokio::test]
     async fn a_host_comes_back_as_it_was_put() {
         for_each_store(async |store| {
@@ -266,6 +298,8 @@ mod tests {
             first.host.disks[1].health = DiskHealth::Missing;
             first.job = Some(id("x4294967295.j0"));
             first.phase = Some("x1.c0.r0.a0 mkfs".into());
+            first.build = Some(BuildId(u32::MAX));
+            first.last_boot = Some(last_boot());
             let second = host_row("lab-0", &[]);
             let mut tx = store.write().await.unwrap();
             host_put(&mut tx, &first).await.unwrap();
@@ -300,12 +334,16 @@ mod tests {
             let mut row = host_row("lab-1", &["sata-hdd"]);
             let mut tx = store.write().await.unwrap();
             host_put(&mut tx, &row).await.unwrap();
-            let job = Some(id("x1.j2"));
-            assert!(host_seen(&mut tx, &row.host.name, TimestampMs(77), job, Some("mkfs")).await.unwrap());
-            assert!(!host_seen(&mut tx, &id("lab-2"), TimestampMs(77), None, None).await.unwrap());
+            let (job, build, boot) = (Some(id("x1.j2")), Some(BuildId(3)), last_boot());
+            let seen = Seen { job, phase: Some("mkfs"), build, last_boot: Some(&boot) };
+            assert!(host_seen(&mut tx, &row.host.name, TimestampMs(77), seen).await.unwrap());
+            assert!(!host_seen(&mut tx, &id("lab-2"), TimestampMs(77), Seen::default()).await.unwrap());
             row.host.last_seen = TimestampMs(77);
-            (row.job, row.phase) = (job, Some("mkfs".into()));
-            assert_eq!(host_list(&mut tx).await.unwrap(), [row]);
+            (row.job, row.phase, row.build, row.last_boot) = (job, Some("mkfs".into()), build, Some(boot));
+            assert_eq!(host_list(&mut tx).await.unwrap().as_slice(), std::slice::from_ref(&row));
+            assert!(host_seen(&mut tx, &row.host.name, TimestampMs(77), Seen::default()).await.unwrap());
+            (row.job, row.phase, row.build) = (None, None, None);
+            assert_eq!(host_list(&mut tx).await.unwrap(), [row], "the last boot stays known");
         })
         .await;
     }

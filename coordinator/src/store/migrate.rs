@@ -81,6 +81,11 @@ mod tests {
         assert_eq!(attempt_list(tx, trials[0].id).await.unwrap()[0].details, trials[0].details.clone().unwrap());
         let measurements = measurement_list(tx, ExperimentId(1)).await.unwrap();
         assert_eq!((measurements.len(), measurements[0].value), (1, 12_345_678.5));
+
+        assert_eq!((hosts[0].build, &hosts[0].last_boot, experiments[0].kernels.len()), (None, &None, 0));
+        assert_eq!(kernel_get(tx, &id("debian-6.1")).await.unwrap().unwrap().release, "6.1.0-40-amd64");
+        let builds = build_list_open(tx).await.unwrap();
+        assert_eq!((builds[0].request.name.as_str(), builds[0].attempt), ("patched", 1));
     }
 
     #[tokio::test]

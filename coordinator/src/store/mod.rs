@@ -5,6 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one place that knows SQL")]
 
+mod build;
 mod cell;
 mod column;
 mod connect;
@@ -12,6 +13,7 @@ mod error;
 mod experiment;
 mod host;
 mod job;
+mod kernel;
 mod measurement;
 mod meta;
 mod migrate;
@@ -26,11 +28,15 @@ mod tx;
 use connect::Pools;
 use sql::Connection;
 
+pub use build::{
+    build_get, build_insert, build_list, build_list_of_kernel, build_list_open, build_log_set, build_logs, build_queued, build_state_set,
+};
 pub use cell::{cell_get, cell_list};
 pub use error::StoreError;
 pub use experiment::{NewExperiment, experiment_get, experiment_insert, experiment_list, experiment_list_open, experiment_state_set};
-pub use host::{HostRow, disk_health_set, host_get, host_health_set, host_list, host_put, host_seen};
+pub use host::{HostRow, Seen, disk_health_set, host_get, host_health_set, host_list, host_put, host_seen};
 pub use job::{job_get, job_list, job_list_leased, job_queued_for, job_state_set};
+pub use kernel::{kernel_delete, kernel_get, kernel_insert, kernel_list, kernel_list_of_id};
 pub use measurement::{measurement_list, measurement_put};
 pub use meta::{meta_get, meta_set};
 pub use trial::{

@@ -146,14 +146,16 @@ mod tests {
 
     use super::*;
     use crate::store::testing::for_each_store;
-    use crate::store::{cell, experiment, host, job, measurement, meta, trial, tx};
+    use crate::store::{build, cell, experiment, host, job, kernel, measurement, meta, trial, tx};
 
     /// A list of statements that is missing here is an unused constant, which the lints refuse.
-    const ALL: [&[Statement]; 8] = [
+    const ALL: [&[Statement]; 10] = [
+        build::STATEMENTS,
         cell::STATEMENTS,
         experiment::STATEMENTS,
         host::STATEMENTS,
         job::STATEMENTS,
+        kernel::STATEMENTS,
         measurement::STATEMENTS,
         meta::STATEMENTS,
         trial::STATEMENTS,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use blklab_model::id::{ExperimentId, HostName, JobId};
 use blklab_model::job::{self, JobEvent};
-use blklab_model::testing::id;
+use blklab_model::testing::{build_request, id, kernel};
 use blklab_model::time::TimestampMs;
 use tokio::task::JoinSet;
 
@@ -184,10 +184,16 @@ async fn a_broken_row_is_named_and_does_not_hide_the_others() {
         let experiment = Sample::small().insert(&store).await;
         let mut tx = store.write().await.unwrap();
         host_put(&mut tx, &host_row("lab-1", &["sata-hdd"])).await.unwrap();
+        kernel_insert(&mut tx, &kernel("base", 'a')).await.unwrap();
+        build_insert(&mut tx, &build_request("patched"), "someone", TimestampMs(0)).await.unwrap();
         tx.commit().await.unwrap();
-        let broken: [(&str, &[&str]); 8] = [
+        let broken: [(&str, &[&str]); 12] = [
             ("UPDATE host SET facts = '{' WHERE name = 'lab-1'", &["table host", "row lab-1", "column facts", "EOF"]),
             ("UPDATE host SET health = 'ill' WHERE name = 'lab-1'", &["table host", "column health", "`ill`"]),
+            ("UPDATE host SET last_boot = '7' WHERE name = 'lab-1'", &["table host", "row lab-1", "column last_boot"]),
+            ("UPDATE kernel SET definition = '{}' WHERE name = 'base'", &["table kernel", "row base", "column definition"]),
+            ("UPDATE build SET request = '{' WHERE id = 1", &["table build", "row b1", "column request", "EOF"]),
+            ("UPDATE build SET state = 'building' WHERE id = 1", &["table build", "row b1", "column state", "Queued"]),
             ("UPDATE disk SET facts = '[]' WHERE host = 'lab-1'", &["table disk", "row lab-1/loop-sata-hdd", "column facts"]),
             ("UPDATE experiment SET definition = '{}' WHERE id = 1", &["table experiment", "row x1", "column definition", "missing field"]),
             ("UPDATE cell SET definition = 'x' WHERE experiment = 1", &["table cell", "row x1.c0", "column definition"]),
@@ -215,6 +221,8 @@ async fn read_all(tx: &mut Tx, experiment: ExperimentId) -> Result<(), StoreErro
     cell_list(tx, experiment).await?;
     job_list(tx, experiment).await?;
     trial_list(tx, experiment).await?;
+    kernel_list(tx).await?;
+    build_list(tx, 10, None).await?;
     Ok(())
 }
 

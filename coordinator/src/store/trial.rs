@@ -297,6 +297,7 @@ mod tests {
             outputs: vec![OutputRef { name: "rt.out".into(), sha256: "ab".repeat(32), bytes: 7, truncated_bytes: 0 }],
             cpu: Some(CpuUse { user_pct: 1.5, system_pct: 2.5, iowait_pct: 90.0 }),
             warnings: vec!["a tab\tand a line\n".into()],
+            boot: Some(blklab_model::record::Boot { id: "5f2c".into(), ms: 6_300 }),
         };
         Attempt { trial, attempt, outcome, started: TimestampMs(100), ended: TimestampMs(200), details }
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{BuildId, HostName, KernelName};
 use crate::job::LEASE;
+use crate::kernel::Blob;
 use crate::time::TimestampMs;
 use crate::transition::Refused;
 
@@ -62,6 +63,8 @@ pub struct BuildRecord {
     pub state: BuildState,
     /// Attempts begun.
     pub attempt: u32,
+    /// The log of the last attempt that sent one.
+    pub log: Option<Blob>,
     /// When it was asked.
     pub created: TimestampMs,
     /// When a builder took it last.
@@ -181,6 +184,9 @@ impl BuildState {
 }
 
 /// The next state of a build that was begun `attempt` times, at `now`.
+///
+/// A kernel or an answer to the author counts also from a builder that lost its lease: neither depends on who made it. The caller keeps
+/// a fault of the infrastructure of an earlier attempt away, since another builder may be at work.
 pub fn step(state: &BuildState, event: BuildEvent, attempt: u32, now: TimestampMs) -> Result<BuildState, Refused> {
     use BuildEvent as E;
     use BuildState as S;
@@ -190,12 +196,13 @@ pub fn step(state: &BuildState, event: BuildEvent, attempt: u32, now: TimestampM
         (S::Leased { until, .. }, E::Tick) if *until <= now => Ok(again(attempt, None)),
         (S::Queued | S::Leased { .. } | S::Built { .. } | S::Failed(_) | S::Cancelled, E::Tick) => Ok(state.clone()),
         (S::Leased { .. }, E::Abandoned) => Ok(again(attempt, None)),
-        (S::Leased { .. }, E::Built { reused }) => Ok(S::Built { reused }),
+        (S::Queued | S::Leased { .. }, E::Built { reused }) => Ok(S::Built { reused }),
+        (S::Queued, E::Failed(failure)) if failure.fault.is_retried() => Ok(S::Queued),
         (S::Leased { .. }, E::Failed(failure)) if failure.fault.is_retried() => Ok(again(attempt, Some(failure))),
-        (S::Leased { .. }, E::Failed(failure)) => Ok(S::Failed(failure)),
+        (S::Queued | S::Leased { .. }, E::Failed(failure)) => Ok(S::Failed(failure)),
         (S::Queued | S::Leased { .. }, E::Cancel) => Ok(S::Cancelled),
         (S::Leased { .. }, E::Claimed(_)) => Err(Refused::new("build", state, "Claimed")),
-        (S::Queued, E::Renewed | E::Abandoned | E::Built { .. } | E::Failed(_)) => Err(Refused::new("build", state, "a report")),
+        (S::Queued, E::Renewed | E::Abandoned) => Err(Refused::new("build", state, "a sign of life")),
         (
             S::Built { .. } | S::Failed(_) | S::Cancelled,
             E::Claimed(_) | E::Renewed | E::Abandoned | E::Built { .. } | E::Failed(_) | E::Cancel,
@@ -227,6 +234,8 @@ mod tests {
         };
         assert!(failed(BuildFault::DoesNotApply, 1).is_over());
         assert_eq!(failed(BuildFault::Infrastructure, 1), BuildState::Queued);
+        let late = step(&BuildState::Queued, BuildEvent::Built { reused: false }, 1, TimestampMs(1));
+        assert_eq!(late, Ok(BuildState::Built { reused: false }), "an hour of compiling is not thrown away");
         assert!(failed(BuildFault::Infrastructure, MAX_BUILD_ATTEMPTS).is_over());
     }
 

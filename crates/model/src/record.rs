@@ -101,6 +101,18 @@ pub struct TrialDetails {
     pub cpu: Option<CpuUse>,
     /// What the parsers remarked.
     pub warnings: Vec<String>,
+    /// The boot it ran in, where its host boots kernels.
+    #[serde(default)]
+    pub boot: Option<Boot>,
+}
+
+/// One boot of a host. Trials that share it are not independent of one another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Boot {
+    /// `/proc/sys/kernel/random/boot_id`.
+    pub id: String,
+    /// From the order to the agent's answer, milliseconds of the world's time.
+    pub ms: u64,
 }
 
 /// A raw output in the artifact store.

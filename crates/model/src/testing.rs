@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::build::{BuildRequest, ConfigBase, NamedFile};
 use crate::disk::{Disk, DiskFacts, DiskHealth};
 use crate::experiment::Experiment;
 use crate::experiment::state::ExperimentState;
 use crate::host::{Host, HostFacts, HostHealth};
 use crate::id::{CellId, ExperimentId, JobId, TrialId, WorkloadName};
+use crate::kernel::{Blob, BootMethod, KernelRecord, KernelSource};
 use crate::matrix::Cell;
 use crate::record::{CpuUse, ExperimentRecord, Measurement, TrialDetails, TrialRecord};
 use crate::time::{SpanMs, TimestampMs};
@@ -54,6 +56,49 @@ pub fn disk(name: &str, class: &str) -> Disk {
             ..DiskFacts::default()
         },
         health: DiskHealth::Usable,
+    }
+}
+
+/// A host that boots kernels of the lab.
+pub fn booting_host(name: &str, classes: &[&str]) -> Host {
+    let mut host = host(name, classes);
+    host.facts.boot = BootMethod::Qemu;
+    host
+}
+
+/// A kernel of the lab, built from one patch; `digit` makes its signature, build id and digests, none of which are of real files.
+pub fn kernel(name: &str, digit: char) -> KernelRecord {
+    let blob = |kind: char, bytes| Blob { sha256: format!("{kind}{}", digit.to_string().repeat(63)), bytes };
+    KernelRecord {
+        name: id(name),
+        id: id(&digit.to_string().repeat(64)),
+        release: format!("6.1.0-{name}"),
+        build_id: digit.to_string().repeat(40),
+        source: KernelSource::Git {
+            repo: "/srv/linux.git".into(),
+            commit: "830b3c68c1fb1e9176028d02ef86f3cf76aa2476".into(),
+            tree: digit.to_string().repeat(40),
+            patches: vec!["bfq: idle for no one".into()],
+        },
+        toolchain: "gcc 12.2.0, GNU ld 2.40".into(),
+        image: blob('1', 8_000_000),
+        modules: Some(blob('2', 900_000)),
+        config: Some(blob('3', 30_000)),
+        log: Some(blob('4', 2_000)),
+        created: TimestampMs(1_000),
+    }
+}
+
+/// A request for a kernel with one patch.
+pub fn build_request(name: &str) -> BuildRequest {
+    BuildRequest {
+        name: id(name),
+        repo: "/srv/linux.git".into(),
+        commit: "830b3c68c1fb1e9176028d02ef86f3cf76aa2476".into(),
+        patches: vec![NamedFile { name: "idle.mbox".into(), text: "Subject: [PATCH] bfq: idle for no one\n\n---\n".into() }],
+        base: ConfigBase::Target("tinyconfig".into()),
+        fragments: vec![NamedFile { name: "lab.config".into(), text: "CONFIG_PVH=y\n".into() }],
+        salt: None,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::store::{HostRow, NewExperiment, Store, experiment_insert};
 /// A host as it is just after its agent said hello.
 pub fn host_row(name: &str, classes: &[&str]) -> HostRow {
     let host = testing::host(name, classes);
-    HostRow { host, incarnation: "machine.1".into(), token_sha256: "5e".repeat(32), job: None, phase: None }
+    HostRow { host, incarnation: "machine.1".into(), token_sha256: "5e".repeat(32), job: None, phase: None, build: None, last_boot: None }
 }
 
 /// An experiment with its plan, ready to be inserted.

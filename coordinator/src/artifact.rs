@@ -2,6 +2,9 @@
 //!
 //! A file is written aside, synced and renamed, so that a name stands for whole contents also after a power cut. All calls block.
 
+mod incoming;
+mod sweep;
+
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +15,8 @@ use tempfile::NamedTempFile;
 
 /// A file that is still unfinished after so long was left by a coordinator that died; the longest report is written in seconds.
 const UNFINISHED_AFTER: Duration = Duration::from_secs(24 * 3600);
+
+pub use incoming::Incoming;
 
 /// Why bytes could not be kept or given back.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +49,22 @@ pub enum ArtifactError {
         folder: PathBuf,
         /// What was to be kept.
         bytes: usize,
+    },
+    /// More than anybody may send.
+    #[error("more than {limit} bytes")]
+    TooLong {
+        /// The limit.
+        limit: u64,
+    },
+    /// What came is not what was announced.
+    #[error("{bytes} bytes with SHA-256 {found} came under the name {wanted}")]
+    WrongDigest {
+        /// The name.
+        wanted: String,
+        /// What it would be.
+        found: String,
+        /// Length of what came.
+        bytes: u64,
     },
     /// The file system refused.
     #[error("failed to {action} {}: {source}; the folder must exist on a local file system and be writable for this user", path.display())]
@@ -80,29 +101,49 @@ impl Artifacts {
             Ok(_) => return Ok(sha256),
             // What is damaged is replaced.
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => {}
-            Err(error @ (ArtifactError::BadName(_) | ArtifactError::Full { .. } | ArtifactError::Io { .. })) => return Err(error),
+            Err(
+                error @ (ArtifactError::BadName(_)
+                | ArtifactError::Full { .. }
+                | ArtifactError::Io { .. }
+                | ArtifactError::TooLong { .. }
+                | ArtifactError::WrongDigest { .. }),
+            ) => return Err(error),
         }
         let path = self.path(&sha256)?;
-        self.write(&path, bytes).map_err(|source| {
-            if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
-                ArtifactError::Full { folder: self.folder.clone(), bytes: bytes.len() }
-            } else {
-                failed("write", &path)(source)
-            }
-        })?;
+        self.write(&path, bytes).map_err(|source| self.not_written(&path, bytes.len(), source))?;
         Ok(sha256)
+    }
+
+    /// Length of what is kept under a name, if anything is. The bytes are not looked at.
+    pub fn size(&self, sha256: &str) -> Result<Option<u64>, ArtifactError> {
+        let path = self.path(sha256)?;
+        match fs::metadata(&path) {
+            Ok(metadata) => Ok(Some(metadata.len())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("look at", &path)(error)),
+        }
+    }
+
+    /// Opens what is kept under a name, for contents that are too long for the memory; whoever reads them to the end checks the digest.
+    pub fn open_file(&self, sha256: &str) -> Result<(File, u64), ArtifactError> {
+        let path = self.path(sha256)?;
+        let open = || {
+            let file = File::open(&path)?;
+            let length = file.metadata()?.len();
+            Ok((file, length))
+        };
+        open().map_err(
+            |error: io::Error| {
+                if error.kind() == ErrorKind::NotFound { self.missing(sha256) } else { failed("open", &path)(error) }
+            },
+        )
     }
 
     /// Gives back the bytes of a name, checked against it.
     pub fn get(&self, sha256: &str) -> Result<Vec<u8>, ArtifactError> {
         let path = self.path(sha256)?;
-        let bytes = fs::read(&path).map_err(|source| {
-            if source.kind() == ErrorKind::NotFound {
-                ArtifactError::Missing { sha256: sha256.to_owned(), folder: self.folder.clone() }
-            } else {
-                failed("read", &path)(source)
-            }
-        })?;
+        let bytes = fs::read(&path)
+            .map_err(|source| if source.kind() == ErrorKind::NotFound { self.missing(sha256) } else { failed("read", &path)(source) })?;
         let found = digest(&bytes);
         if found != sha256 {
             return Err(ArtifactError::Damaged { sha256: sha256.to_owned(), found, folder: self.folder.clone() });
@@ -123,6 +164,11 @@ impl Artifacts {
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut file = NamedTempFile::new_in(self.unfinished())?;
         file.write_all(bytes)?;
+        self.name(file, path)
+    }
+
+    /// Gives a whole file its name, for good.
+    fn name(&self, file: NamedTempFile, path: &Path) -> io::Result<()> {
         file.as_file().sync_all()?;
         let parent = path.parent().expect("every artifact has a folder");
         fs::create_dir_all(parent)?;
@@ -130,6 +176,18 @@ impl Artifacts {
         // The new name is durable only when its folder is (fsync(2)), and the folder only when its own is.
         File::open(parent)?.sync_all()?;
         File::open(&self.folder)?.sync_all()
+    }
+
+    fn missing(&self, sha256: &str) -> ArtifactError {
+        ArtifactError::Missing { sha256: sha256.to_owned(), folder: self.folder.clone() }
+    }
+
+    fn not_written(&self, path: &Path, bytes: usize, source: io::Error) -> ArtifactError {
+        if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+            ArtifactError::Full { folder: self.folder.clone(), bytes }
+        } else {
+            failed("write", path)(source)
+        }
     }
 
     fn unfinished(&self) -> PathBuf {
@@ -158,8 +216,12 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Artifa
 }
 
 fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(digest: &[u8]) -> String {
     use std::fmt::Write;
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
         write!(text, "{byte:02x}").expect("a String takes any text");
         text
     })

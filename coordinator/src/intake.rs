@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use blklab_model::experiment::Experiment;
 use blklab_model::host::Host;
-use blklab_model::id::WorkloadName;
+use blklab_model::id::{KernelName, WorkloadName};
+use blklab_model::kernel::KernelRecord;
 use blklab_model::matrix::{self, Expansion, Impossible, MatrixError};
 use blklab_model::plan::{self, PlannedJob};
 use blklab_model::source::SourceError;
@@ -12,8 +13,8 @@ use blklab_model::workload::Workload;
 use blklab_wire::people::{Overrides, Submit, Submitted};
 
 use crate::lab::Lab;
-use crate::library;
 use crate::store::{self, NewExperiment, StoreError};
+use crate::{kernels, library};
 
 /// Trials of one experiment: a year of one host at a minute each is half of it.
 pub const MAX_TRIALS: usize = 1_000_000;
@@ -48,6 +49,12 @@ pub enum IntakeError {
         /// How many it would be.
         trials: usize,
     },
+    /// Somebody removed or replaced a kernel while the plan was made.
+    #[error("{file}: its kernels were changed meanwhile; submit again")]
+    Changed {
+        /// The experiment file.
+        file: String,
+    },
     /// Not the submitter's fault.
     #[error("the plan was not made; try again")]
     Lost,
@@ -65,13 +72,17 @@ pub async fn accept(lab: &Lab, submit: Submit) -> Result<Submitted, IntakeError>
     let seed = experiment.seed.unwrap_or_else(draw_seed);
 
     let mut tx = lab.store.read().await?;
+    let kernels = kernels::wanted(&mut tx, &experiment.matrix, &file).await??;
     let hosts = wanted_hosts(store::host_list(&mut tx).await?, &submit.overrides);
     drop(tx);
     // A large matrix takes its time: no request waits for it, and no transaction is open.
     let planned = tokio::task::spawn_blocking(move || plan_all(experiment, workloads, &hosts, seed, file));
     let Planned { experiment, workloads, expansion, jobs, trials } = planned.await.map_err(|_| IntakeError::Lost)??;
     let mut tx = lab.store.write().await?;
-    let new = new_experiment(lab, experiment, workloads, seed, &expansion, submit);
+    if !kernels::frozen(&mut tx, &kernels).await? {
+        return Err(IntakeError::Changed { file: submit.file.name });
+    }
+    let new = new_experiment(lab, experiment, workloads, kernels, seed, &expansion, submit);
     let id = store::experiment_insert(&mut tx, &new, &expansion.cells, &jobs).await?;
     tx.commit().await?;
     lab.changed();
@@ -123,6 +134,7 @@ fn new_experiment(
     lab: &Lab,
     experiment: Experiment,
     mut workloads: BTreeMap<WorkloadName, Workload>,
+    kernels: BTreeMap<KernelName, KernelRecord>,
     seed: u64,
     expansion: &Expansion,
     submit: Submit,
@@ -131,7 +143,7 @@ fn new_experiment(
     NewExperiment {
         definition: experiment,
         workloads,
-        kernels: BTreeMap::new(),
+        kernels,
         seed,
         submitter: submit.submitter,
         created: lab.now(),

@@ -20,6 +20,8 @@ pub struct Lab {
     pub store: Store,
     /// Raw outputs.
     pub artifacts: Arc<Artifacts>,
+    /// Files of kernels, and logs of their builds. Apart from raw outputs, which are never removed.
+    pub blobs: Arc<Artifacts>,
     /// The time.
     pub clock: Clock,
     /// Who may do what.
@@ -38,10 +40,12 @@ impl Lab {
         let url = database.unwrap_or(&default);
         let store = Store::open(url).await?;
         let artifacts = Artifacts::open(folder.join("artifacts")).context("failed to open the artifact folder")?;
+        let blobs = Artifacts::open(folder.join("blobs")).context("failed to open the folder of kernels")?;
         let tokens = Tokens::open(folder).context("failed to read or make the tokens")?;
         Ok(Lab {
             store,
             artifacts: Arc::new(artifacts),
+            blobs: Arc::new(blobs),
             clock,
             tokens: Arc::new(tokens),
             headlines: Arc::default(),

@@ -3,6 +3,7 @@
 //! | step | module |
 //! |---|---|
 //! | a submission becomes planned rows | [`intake`] |
+//! | the kernels that it keeps, and their files | [`kernels`], [`artifact`] |
 //! | agents come, claim and report; time passes | [`schedule`] |
 //! | raw output becomes values, values become a report | [`analyse`] |
 //! | a report becomes text, CSV, plots and pages | [`render`], [`http`] |
@@ -16,6 +17,7 @@ pub mod client;
 pub mod clock;
 pub mod http;
 pub mod intake;
+pub mod kernels;
 pub mod lab;
 pub mod library;
 pub mod render;

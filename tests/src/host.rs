@@ -3,12 +3,15 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use blklab_model::host::Host;
+use blklab_model::id::BuildId;
+use blklab_model::kernel::Blob;
 use blklab_model::outcome::Outcome;
 use blklab_wire::PROTOCOL;
 use blklab_wire::agent::{
-    Claim, Heartbeat, HeartbeatReply, Hello, JobSpec, Output, Refusal, TaskElapsed, TrialPhase, TrialReceipt, TrialReport, TrialSpec,
-    Welcome,
+    BootProof, Claim, Heartbeat, HeartbeatReply, Hello, JobSpec, KernelSpec, Output, Refusal, TaskElapsed, TrialPhase, TrialReceipt,
+    TrialReport, TrialSpec, Welcome,
 };
+use blklab_wire::build::{BuildOutcome, BuildReceipt, BuildReport, BuildSpec};
 use reqwest::StatusCode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -91,6 +94,60 @@ impl ScriptedHost {
         self.post("heartbeat", &beat).await
     }
 
+    /// Asks for a kernel build without waiting.
+    pub async fn claim_build(&self) -> Result<Option<BuildSpec>, Refused> {
+        let claim = Claim { host: self.host.name.clone(), incarnation: self.incarnation.clone(), wait_ms: 0 };
+        self.post("builds/claim", &claim).await
+    }
+
+    /// Says that it works on a build.
+    pub async fn heartbeat_of_build(&self, build: BuildId) -> Result<HeartbeatReply, Refused> {
+        self.beat(Heartbeat {
+            host: self.host.name.clone(),
+            incarnation: self.incarnation.clone(),
+            job: None,
+            at: None,
+            dirty: None,
+            build: Some(build),
+            last_boot: None,
+        })
+        .await
+    }
+
+    /// Says how a build ended.
+    pub async fn report_build(&self, spec: &BuildSpec, outcome: BuildOutcome, log: Option<Blob>) -> Result<BuildReceipt, Refused> {
+        let report = BuildReport { host: self.host.name.clone(), build: spec.build, attempt: spec.attempt, outcome, log };
+        self.post("builds/report", &report).await
+    }
+
+    /// Sends a file under a name.
+    pub async fn put_blob(&self, sha256: &str, bytes: &[u8]) -> Result<Blob, Refused> {
+        let request = self.http.put(format!("{}/api/v1/agent/blobs/{sha256}", self.url)).bearer_auth(&self.token);
+        answer(request.body(bytes.to_vec())).await
+    }
+
+    /// Fetches a file.
+    pub async fn blob(&self, sha256: &str) -> Result<Vec<u8>, StatusCode> {
+        let request = self.http.get(format!("{}/api/v1/agent/blobs/{sha256}", self.url)).bearer_auth(&self.token);
+        let response = request.send().await.expect("an answer");
+        let status = response.status();
+        if status.is_success() { Ok(response.bytes().await.expect("a body").to_vec()) } else { Err(status) }
+    }
+
+    /// What the kernel of a job proves when it was booted as asked.
+    pub fn proof(&self, job: &JobSpec) -> Option<BootProof> {
+        match &job.kernel {
+            KernelSpec::AsBooted => None,
+            KernelSpec::Boot(kernel) => Some(BootProof {
+                release: kernel.release.clone(),
+                build_id: kernel.build_id.clone(),
+                boot_id: format!("{}-boot-of-{}", self.host.name, job.job),
+                token: format!("token-of-{}", job.job),
+                boot_ms: 6_300,
+            }),
+        }
+    }
+
     /// A report of a trial in which dd read at `rate` bytes a second.
     pub fn completed(&self, job: &JobSpec, spec: &TrialSpec, rate: f64) -> TrialReport {
         let seconds = 8_388_608.0 / rate;
@@ -106,7 +163,7 @@ impl ScriptedHost {
             elapsed: vec![TaskElapsed { task: "reader".into(), seconds }],
             outputs: vec![Output { name: "reader.err".into(), base64: BASE64_STANDARD.encode(dd_output(seconds)), truncated_bytes: 0 }],
             environment: vec![("scheduler".into(), spec.scheduler.name.clone())],
-            boot: None,
+            boot: self.proof(job),
         }
     }
 
@@ -137,14 +194,18 @@ impl ScriptedHost {
     /// Likewise, byte by byte.
     pub async fn post_raw<T: DeserializeOwned>(&self, path: &str, body: Vec<u8>) -> Result<T, Refused> {
         let request = self.http.post(format!("{}/api/v1/agent/{path}", self.url)).bearer_auth(&self.token);
-        let response = request.header("content-type", "application/json").body(body).send().await.expect("an answer");
-        let status = response.status();
-        let text = response.text().await.expect("a body");
-        if status.is_success() {
-            Ok(serde_json::from_str(&text).expect("the promised answer"))
-        } else {
-            Err((status, serde_json::from_str(&text).unwrap_or(Refusal { error: text, help: String::new() })))
-        }
+        answer(request.header("content-type", "application/json").body(body)).await
+    }
+}
+
+async fn answer<T: DeserializeOwned>(request: reqwest::RequestBuilder) -> Result<T, Refused> {
+    let response = request.send().await.expect("an answer");
+    let status = response.status();
+    let text = response.text().await.expect("a body");
+    if status.is_success() {
+        Ok(serde_json::from_str(&text).expect("the promised answer"))
+    } else {
+        Err((status, serde_json::from_str(&text).unwrap_or(Refusal { error: text, help: String::new() })))
     }
 }
 

@@ -5,9 +5,11 @@ use blklab_coordinator::clock::Clock;
 use blklab_coordinator::http;
 use blklab_coordinator::lab::Lab;
 use blklab_coordinator::schedule::tick;
+use blklab_model::kernel::{Blob, KernelRecord};
 use blklab_model::time::{SpanMs, TimestampMs};
-use blklab_wire::people::{NamedText, Overrides, Submit};
-use tempfile::TempDir;
+use blklab_wire::people::{AddKernel, NamedText, Overrides, Submit};
+use sha2::{Digest, Sha256};
+use tempfile::{NamedTempFile, TempDir};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -71,6 +73,59 @@ impl TestLab {
         host
     }
 
+    /// A host that boots kernels, with a disk of each class.
+    pub async fn booting_host(&self, name: &str, classes: &[&str]) -> ScriptedHost {
+        let mut host = ScriptedHost::new(&self.url, blklab_model::testing::booting_host(name, classes), &self.token("enrol"));
+        host.hello().await.expect("a welcome");
+        host
+    }
+
+    /// A host that builds kernels.
+    pub async fn builder(&self, name: &str) -> ScriptedHost {
+        let mut model = blklab_model::testing::host(name, &[]);
+        model.facts.builder = true;
+        let mut host = ScriptedHost::new(&self.url, model, &self.token("enrol"));
+        host.hello().await.expect("a welcome");
+        host
+    }
+
+    /// Sends bytes as a file of a kernel.
+    pub async fn put_blob(&self, bytes: &[u8]) -> Blob {
+        let file = NamedTempFile::new().expect("a temporary file");
+        std::fs::write(file.path(), bytes).expect("a written file");
+        let blob = blob(bytes);
+        self.client().put_blob(file.path(), &blob).await.expect("a place for the file");
+        blob
+    }
+
+    /// Adds a kernel with files of its own; `digit` makes its signature and build id.
+    pub async fn add_kernel(&self, name: &str, digit: char) -> KernelRecord {
+        self.add_kernel_or(name, digit).await.expect("a place for the kernel")
+    }
+
+    /// Likewise, where it may be refused.
+    pub async fn add_kernel_or(&self, name: &str, digit: char) -> anyhow::Result<KernelRecord> {
+        let model = blklab_model::testing::kernel(name, digit);
+        let kernel = AddKernel {
+            image: self.put_blob(format!("image {digit}").as_bytes()).await,
+            modules: Some(self.put_blob(format!("modules {digit}").as_bytes()).await),
+            config: Some(self.put_blob(b"CONFIG_PVH=y\n").await),
+            name: model.name,
+            id: model.id,
+            release: model.release,
+            build_id: model.build_id,
+            source: model.source,
+            toolchain: model.toolchain,
+            arguments: model.arguments,
+        };
+        self.client().add_kernel(&kernel).await
+    }
+
+    /// The data folder.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     async fn start(folder: TempDir, database: Option<String>, clock: Clock) -> TestLab {
         let lab = Lab::open(folder.path(), database.as_deref(), clock).await.expect("a lab");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -81,6 +136,12 @@ impl TestLab {
     }
 }
 
+/// Digest and length of bytes.
+pub fn blob(bytes: &[u8]) -> Blob {
+    let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    Blob { sha256, bytes: bytes.len() as u64 }
+}
+
 /// The server's task, which ends with it.
 struct Server(JoinHandle<()>);
 
@@ -88,6 +149,15 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.0.abort();
     }
+}
+
+/// Compares kernels, the first being the baseline, on `sata-hdd` with one scheduler.
+pub fn kernel_submission(kernels: &[&str], changes: &[(&str, &str)]) -> Submit {
+    let list = kernels.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let axis = format!("kernel = [{list}]\nscheduler = [\"none\"]");
+    let mut all = vec![("compare = \"scheduler\"", "compare = \"kernel\""), ("scheduler = [\"none\", \"bfq\"]", axis.as_str())];
+    all.extend(changes);
+    submission(&all)
 }
 
 /// Submits the experiment of `blklab_model::testing` with its workload, some texts replaced.

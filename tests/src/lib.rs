@@ -6,5 +6,5 @@ mod lab;
 mod machine;
 
 pub use host::{Refused, ScriptedHost, dd_output};
-pub use lab::{TestLab, submission};
+pub use lab::{TestLab, blob, kernel_submission, submission};
 pub use machine::{can_make_disks, program};

@@ -2,5 +2,6 @@
 
 pub mod headlines;
 pub mod ingest;
+pub mod kernels;
 pub mod metric;
 pub mod view;

@@ -6,6 +6,7 @@ use axum::response::Response;
 use axum::routing::post;
 use axum::{Json, Router};
 use blklab_wire::agent::{Claim, Heartbeat, HeartbeatReply, Hello, JobSpec, MAX_REPORT_BYTES, TrialReceipt, TrialReport, Welcome};
+use blklab_wire::build::{BuildReceipt, BuildReport, BuildSpec, Known};
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 use super::auth::Bearer;
@@ -26,6 +27,9 @@ pub fn router(lab: &Lab) -> Router<Lab> {
         .route("/hello", post(hello))
         .route("/heartbeat", post(heartbeat))
         .route("/claim", post(claim))
+        .route("/builds/claim", post(claim_build))
+        .route("/builds/known", post(known_kernel))
+        .route("/builds/report", post(report_build))
         .layer(DefaultBodyLimit::max(MAX_MESSAGE_BYTES));
     let reports = Router::new()
         .route("/trial", post(trial))
@@ -34,7 +38,7 @@ pub fn router(lab: &Lab) -> Router<Lab> {
     messages.merge(reports).layer(from_fn_with_state(lab.clone(), known_token))
 }
 
-async fn known_token(State(lab): State<Lab>, Bearer(token): Bearer, request: Request, next: Next) -> Result<Response, AppError> {
+pub(super) async fn known_token(State(lab): State<Lab>, Bearer(token): Bearer, request: Request, next: Next) -> Result<Response, AppError> {
     schedule::agent::check_token(&lab, &token).await?;
     Ok(next.run(request).await)
 }
@@ -53,4 +57,20 @@ async fn claim(State(lab): State<Lab>, Bearer(token): Bearer, Body(claim): Body<
 
 async fn trial(State(lab): State<Lab>, Bearer(token): Bearer, Body(report): Body<TrialReport>) -> Result<Json<TrialReceipt>, AppError> {
     Ok(Json(schedule::report::report(&lab, &token, report).await?))
+}
+
+async fn claim_build(State(lab): State<Lab>, Bearer(token): Bearer, Body(claim): Body<Claim>) -> Result<Json<Option<BuildSpec>>, AppError> {
+    Ok(Json(schedule::build::claim(&lab, &token, claim).await?))
+}
+
+async fn known_kernel(State(lab): State<Lab>, Bearer(token): Bearer, Body(known): Body<Known>) -> Result<Json<bool>, AppError> {
+    Ok(Json(schedule::build::known(&lab, &token, &known).await?))
+}
+
+async fn report_build(
+    State(lab): State<Lab>,
+    Bearer(token): Bearer,
+    Body(report): Body<BuildReport>,
+) -> Result<Json<BuildReceipt>, AppError> {
+    Ok(Json(schedule::build::report(&lab, &token, report).await?))
 }

@@ -6,8 +6,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use blklab_wire::agent::Refusal;
 
+use crate::artifact::ArtifactError;
 use crate::intake::IntakeError;
+use crate::kernels::KernelError;
 use crate::schedule::agent::AgentError;
+use crate::schedule::build::BuildError;
 use crate::schedule::cancel::CancelError;
 use crate::schedule::report::ReportError;
 use crate::store::StoreError;
@@ -72,6 +75,7 @@ impl From<IntakeError> for AppError {
         match error {
             IntakeError::Store(error) => error.into(),
             IntakeError::Lost => AppError::internal(error),
+            IntakeError::Changed { .. } => AppError::new(StatusCode::CONFLICT, error.to_string(), ""),
             IntakeError::Source(_) | IntakeError::Matrix { .. } | IntakeError::NothingPossible { .. } | IntakeError::TooMany { .. } => {
                 AppError::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string(), "")
             }
@@ -103,6 +107,9 @@ impl From<AgentError> for AppError {
                 AppError::new(StatusCode::CONFLICT, text, "stop the other agent, or give this one its own name and state_dir")
             }
             AgentError::Superseded(_) => AppError::new(StatusCode::CONFLICT, text, "stop this agent: the other one does its work"),
+            AgentError::NoBuilder(_) => {
+                AppError::new(StatusCode::FORBIDDEN, text, "let its agent build kernels (its configuration), and restart the agent")
+            }
             AgentError::Protocol(_) => {
                 AppError::new(StatusCode::UPGRADE_REQUIRED, text, "install the agent that belongs to this coordinator")
             }
@@ -121,6 +128,76 @@ impl From<ReportError> for AppError {
             }
             ReportError::Store(error) => error.into(),
             ReportError::Artifact(error) => error.into(),
+        }
+    }
+}
+
+impl From<ArtifactError> for AppError {
+    fn from(error: ArtifactError) -> Self {
+        let text = error.to_string();
+        match error {
+            ArtifactError::BadName(_) => {
+                AppError::new(StatusCode::UNPROCESSABLE_ENTITY, text, "a file is named by the SHA-256 of its bytes")
+            }
+            ArtifactError::Missing { sha256, .. } => {
+                AppError::new(StatusCode::NOT_FOUND, format!("there is no file {sha256}"), "put it first")
+            }
+            ArtifactError::TooLong { .. } => AppError::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                text,
+                "strip debugging information (INSTALL_MOD_STRIP=1), or keep only the modules that storage needs",
+            ),
+            ArtifactError::WrongDigest { .. } => {
+                AppError::new(StatusCode::UNPROCESSABLE_ENTITY, text, "the file changed while it was sent, or was damaged; send it again")
+            }
+            ArtifactError::Full { .. } => AppError::new(StatusCode::INSUFFICIENT_STORAGE, text, "free some space on the coordinator"),
+            ArtifactError::Damaged { .. } | ArtifactError::Io { .. } => AppError::internal(text),
+        }
+    }
+}
+
+impl From<KernelError> for AppError {
+    fn from(error: KernelError) -> Self {
+        let text = error.to_string();
+        match error {
+            KernelError::Bad(_) => AppError::new(StatusCode::UNPROCESSABLE_ENTITY, text, ""),
+            KernelError::NoBlob { .. } => AppError::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                text,
+                "put its files first: PUT /api/v1/blobs/SHA256 (builders: /api/v1/agent/blobs/SHA256)",
+            ),
+            KernelError::Taken { name, .. } => {
+                let help = format!("choose another name, or remove that one: blklab kernel rm {name}");
+                AppError::new(StatusCode::CONFLICT, text, help)
+            }
+            KernelError::BeingBuilt { build, .. } => {
+                AppError::new(StatusCode::CONFLICT, text, format!("choose another name, or cancel the build; see /builds/{build}"))
+            }
+            KernelError::Unknown(_) => AppError::not_found(text),
+            KernelError::Needed { .. } => AppError::new(StatusCode::CONFLICT, text, "wait for them, or cancel them: blklab cancel ID"),
+            KernelError::Store(error) => error.into(),
+            KernelError::Artifact(error) => error.into(),
+            KernelError::Lost => AppError::internal(text),
+        }
+    }
+}
+
+impl From<BuildError> for AppError {
+    fn from(error: BuildError) -> Self {
+        let text = error.to_string();
+        match error {
+            BuildError::Bad(_) => AppError::new(StatusCode::UNPROCESSABLE_ENTITY, text, ""),
+            BuildError::Taken(name) => {
+                AppError::new(StatusCode::CONFLICT, text, format!("choose another name, or remove it: blklab kernel rm {name}"))
+            }
+            BuildError::BeingBuilt { build, .. } => {
+                AppError::new(StatusCode::CONFLICT, text, format!("choose another name, or cancel that build; see /builds/{build}"))
+            }
+            BuildError::Unknown(_) => AppError::not_found(text),
+            BuildError::Refused(_) => AppError::new(StatusCode::CONFLICT, text, "what is over stays as it is"),
+            BuildError::Agent(error) => error.into(),
+            BuildError::Kernel(error) => error.into(),
+            BuildError::Store(error) => error.into(),
         }
     }
 }

@@ -4,9 +4,11 @@ pub mod agent;
 pub mod api;
 pub mod assets;
 pub mod auth;
+pub mod blobs;
 pub mod error;
 pub mod events;
 pub mod json;
+pub mod kernels;
 pub mod pages;
 
 use axum::Router;
@@ -31,12 +33,14 @@ pub fn router(lab: Lab) -> Router {
         .merge(pages::router())
         .merge(assets::router())
         .merge(events::router())
-        .nest("/api/v1", api::router())
+        .nest("/api/v1", api::router().merge(kernels::router()))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .nest("/api/v1/agent", agent::router(&lab))
         .fallback(error::not_found)
-        .with_state(lab)
         .layer(CompressionLayer::new())
+        // Kernels are compressed already, and their length tells that one is whole.
+        .merge(blobs::router(&lab))
+        .with_state(lab)
         .layer(set(header::CONTENT_SECURITY_POLICY, CONTENT_POLICY))
         .layer(set(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(set(header::REFERRER_POLICY, "same-origin"))

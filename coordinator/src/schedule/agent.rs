@@ -8,7 +8,7 @@ use blklab_model::trial::{self, TrialEvent};
 use blklab_wire::PROTOCOL;
 use blklab_wire::agent::{Heartbeat, HeartbeatReply, Hello, TrialPhase, Welcome};
 
-use super::release;
+use super::{build, release};
 use crate::lab::Lab;
 use crate::store::{self, HostRow, StoreError, Tx};
 use crate::token;
@@ -36,6 +36,9 @@ pub enum AgentError {
     /// A newer agent took the name over.
     #[error("a newer agent has taken over the name `{0}`")]
     Superseded(HostName),
+    /// It does not say that it builds kernels.
+    #[error("host `{0}` is no builder")]
+    NoBuilder(HostName),
     /// Another version of the messages.
     #[error("the agent speaks protocol {0}, this coordinator {PROTOCOL}")]
     Protocol(u32),
@@ -52,6 +55,14 @@ pub async fn check_token(lab: &Lab, token: &str) -> Result<(), AgentError> {
     let mut tx = lab.store.read().await?;
     let known = store::host_list(&mut tx).await?.iter().any(|row| token::has_digest(token, &row.token_sha256));
     if known { Ok(()) } else { Err(AgentError::UnknownToken) }
+}
+
+/// Is this the token of a host that builds kernels? Others need not send files.
+pub async fn check_builder(lab: &Lab, token: &str) -> Result<(), AgentError> {
+    let mut tx = lab.store.read().await?;
+    let hosts = store::host_list(&mut tx).await?;
+    let row = hosts.into_iter().find(|row| token::has_digest(token, &row.token_sha256)).ok_or(AgentError::UnknownToken)?;
+    if row.host.facts.builder { Ok(()) } else { Err(AgentError::NoBuilder(row.host.name)) }
 }
 
 /// An agent has started. Enrols a new host, or takes a known one over from its former agent, whose work is queued again.
@@ -99,11 +110,15 @@ pub async fn heartbeat(lab: &Lab, token: &str, beat: Heartbeat) -> Result<Heartb
             begin(&mut tx, at).await?;
         }
     }
+    let drop_build = match beat.build {
+        Some(id) => !build::renew(lab, &mut tx, &beat.host, id).await?,
+        None => false,
+    };
     tx.commit().await?;
-    if row.phase != phase {
+    if row.phase != phase || row.last_boot != beat.last_boot {
         lab.changed();
     }
-    Ok(HeartbeatReply { drop_job, drop_build: false })
+    Ok(HeartbeatReply { drop_job, drop_build })
 }
 
 /// The host that a message speaks for, if its token and incarnation are right.
@@ -161,6 +176,7 @@ async fn take_over(lab: &Lab, tx: &mut Tx, token: &str, hello: &Hello, mut row: 
     }
     if row.incarnation != hello.incarnation {
         release::jobs_of_host(lab, tx, &hello.host).await?;
+        build::of_host_abandoned(lab, tx, &hello.host).await?;
     }
     row.host.disks = merge_disks(&row.host, hello);
     row.host.facts = hello.facts.clone();

@@ -97,8 +97,8 @@ fn kernel_spec(experiment: &ExperimentRecord, kernel: &Kernel) -> Option<KernelS
     match kernel {
         Kernel::AsBooted => Some(KernelSpec::AsBooted),
         Kernel::Built(name) => {
-            let KernelRecord { name, id, release, build_id, image, modules, .. } = experiment.kernels.get(name)?.clone();
-            Some(KernelSpec::Boot(BootSpec { name, id, release, build_id, image, modules }))
+            let KernelRecord { name, id, release, build_id, image, modules, arguments, .. } = experiment.kernels.get(name)?.clone();
+            Some(KernelSpec::Boot(BootSpec { name, id, release, build_id, image, modules, arguments }))
         }
     }
 }

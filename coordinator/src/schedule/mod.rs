@@ -4,9 +4,11 @@
 //! derived from rows alone, so a crash between any two steps heals on the next one.
 
 pub mod agent;
+pub mod build;
 pub mod cancel;
 pub mod claim;
 mod finish;
+mod proof;
 mod release;
 pub mod report;
 pub mod tick;

@@ -1,11 +1,12 @@
 //! A host reports how a trial ended.
 
 use anyhow::Context;
+use blklab_model::outcome::Outcome;
 use blklab_model::trial::{self, TrialEvent, TrialState};
 use blklab_wire::agent::{TrialReceipt, TrialReport};
 
 use super::agent::AgentError;
-use super::finish;
+use super::{finish, proof};
 use crate::analyse::ingest::{self, BadOutput};
 use crate::lab::Lab;
 use crate::store::{self, Attempt, StoreError};
@@ -47,11 +48,17 @@ pub async fn report(lab: &Lab, token: &str, report: TrialReport) -> Result<Trial
 
     let workload = experiment.workloads.get(&cell.workload).ok_or_else(unknown)?.clone();
     let outputs = ingest::decode(&report.outputs)?;
+    let unproven = proof::missing(&experiment, &job.kernel, report.boot.as_ref(), &report.outcome);
     let (trial, attempt, started) = (report.trial, report.attempt, report.started);
     let artifacts = lab.artifacts.clone();
     // Files are written and outputs parsed before the transaction: nobody waits for them.
     let ingested = tokio::task::spawn_blocking(move || ingest::ingest(&artifacts, &workload, report, outputs));
-    let ingested = ingested.await.context("the task was lost").and_then(|result| result).map_err(ReportError::Artifact)?;
+    let mut ingested = ingested.await.context("the task was lost").and_then(|result| result).map_err(ReportError::Artifact)?;
+    if let Some(failure) = unproven {
+        tracing::warn!(%trial, host = %row.host.name, "{}", failure.message);
+        ingested.outcome = Outcome::Failed(failure);
+        ingested.measurements.clear();
+    }
 
     let mut tx = lab.store.write().await?;
     let record = store::trial_get(&mut tx, trial).await?.ok_or(ReportError::UnknownTrial(trial))?;

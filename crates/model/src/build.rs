@@ -5,12 +5,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{BuildId, HostName, KernelName};
 use crate::job::LEASE;
-use crate::kernel::Blob;
+use crate::kernel::{AS_BOOTED, Blob};
 use crate::time::TimestampMs;
 use crate::transition::Refused;
 
 /// So often is a build begun before it is given up: a builder that dies three times of one build will die of it again.
 pub const MAX_BUILD_ATTEMPTS: u32 = 3;
+
+/// Patches of one request: long series on the kernel's lists have some 100.
+pub const MAX_PATCHES: usize = 250;
+
+/// Fragments of one request; a lab needs a handful.
+pub const MAX_FRAGMENTS: usize = 50;
 
 /// What is to be built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +35,40 @@ pub struct BuildRequest {
     pub fragments: Vec<NamedFile>,
     /// Becomes CONFIG_BUILD_SALT: the same source under another salt is another kernel.
     pub salt: Option<String>,
+}
+
+impl BuildRequest {
+    /// May it be given to a builder? The error says what is wrong and what would be right. These texts become arguments of git and make,
+    /// so what would mean something else to them is refused.
+    pub fn check(&self) -> Result<(), String> {
+        let plain = |text: &str, more: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
+        if self.name.as_str() == AS_BOOTED {
+            return Err(format!("no kernel can be called `{AS_BOOTED}`: experiment files mean by it whatever a host has booted"));
+        }
+        let repo = &self.repo;
+        // `ext::COMMAND` would run a command (git-remote-ext(1)).
+        if repo.is_empty() || repo.starts_with('-') || repo.contains("::") || repo.chars().any(char::is_control) || repo.len() > 1024 {
+            return Err(format!("repo `{}` is no address of a git repository and no path", repo.escape_debug()));
+        }
+        if !plain(&self.commit, "-_./~^@{}+") || self.commit.starts_with('-') || self.commit.len() > 256 {
+            return Err(format!("commit `{}` is no revision; give a commit id, a tag or a branch", self.commit.escape_debug()));
+        }
+        if self.patches.len() > MAX_PATCHES || self.fragments.len() > MAX_FRAGMENTS {
+            let (patches, fragments) = (self.patches.len(), self.fragments.len());
+            return Err(format!("{patches} patches and {fragments} fragments; at most {MAX_PATCHES} and {MAX_FRAGMENTS} are taken"));
+        }
+        if let ConfigBase::Target(target) = &self.base
+            && !(plain(target, "_") && target.ends_with("config"))
+        {
+            return Err(format!("`{}` makes no configuration; give a target such as `tinyconfig`, or a file", target.escape_debug()));
+        }
+        match &self.salt {
+            Some(salt) if !plain(salt, "-_.") || salt.len() > 64 => {
+                Err(format!("salt `{}`: give at most 64 letters, digits and - _ .", salt.escape_debug()))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 /// What a configuration starts from.
@@ -223,7 +263,28 @@ fn again(attempt: u32, last: Option<BuildFailure>) -> BuildState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::id;
+    use crate::testing::{build_request, id};
+
+    #[test]
+    fn what_would_be_an_option_or_a_command_is_refused() {
+        assert_eq!(build_request("patched").check(), Ok(()));
+        let refused = |change: fn(&mut BuildRequest)| {
+            let mut request = build_request("patched");
+            change(&mut request);
+            request.check().is_err()
+        };
+        assert!(refused(|request| request.name = id("as-booted")));
+        for repo in ["", "--upload-pack=touch x", "ext::sh -c x", "a\nb"] {
+            let request = BuildRequest { repo: repo.into(), ..build_request("patched") };
+            assert!(request.check().is_err(), "{repo:?}");
+        }
+        assert!(refused(|request| request.commit = "-x".into()));
+        assert!(refused(|request| request.commit = "HEAD; x".into()));
+        assert!(refused(|request| request.base = ConfigBase::Target("clean".into())));
+        assert!(refused(|request| request.base = ConfigBase::Target("O=/ tinyconfig".into())));
+        assert!(refused(|request| request.salt = Some("\"".into())));
+        assert!(refused(|request| request.patches = vec![request.patches[0].clone(); MAX_PATCHES + 1]));
+    }
 
     #[test]
     fn answers_to_authors_are_final_and_faults_of_the_lab_are_retried() {

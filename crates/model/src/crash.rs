@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Failure, Fault};
 
+/// The step of a trial in which its kernel is booted: who fails in it has nothing to prove what ran.
+pub const BOOT_STEP: &str = "boot";
+
 /// What happened to a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -45,6 +48,21 @@ impl CrashKind {
     }
 }
 
+/// Between the title of a crash and what the console said, in the message of a failure.
+const CONSOLE: &str = "\nconsole:\n";
+
+impl Failure {
+    /// Its message without what a console said.
+    pub fn title(&self) -> &str {
+        self.message.split_once(CONSOLE).map_or(&self.message, |(title, _)| title)
+    }
+
+    /// What the console said around the crash of a kernel.
+    pub fn console(&self) -> Option<&str> {
+        self.message.split_once(CONSOLE).map(|(_, console)| console)
+    }
+}
+
 /// The end of a kernel, with what its console said last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Crash {
@@ -59,7 +77,23 @@ pub struct Crash {
 impl Crash {
     /// As the failure of the step that it ended.
     pub fn failure(&self, step: &str) -> Failure {
-        let excerpt = if self.excerpt.is_empty() { String::new() } else { format!("\nconsole:\n{}", self.excerpt) };
+        let excerpt = if self.excerpt.is_empty() { String::new() } else { format!("{CONSOLE}{}", self.excerpt) };
         Failure { fault: self.kind.fault(), step: step.to_owned(), message: format!("{}: {}{excerpt}", self.kind.words(), self.title) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_of_a_crash_is_told_from_its_console() {
+        let mut crash =
+            Crash { kind: CrashKind::Panic, title: "Kernel panic - not syncing: Fatal exception".into(), excerpt: "a\nb".into() };
+        let failure = crash.failure("workload");
+        assert_eq!(failure.title(), "panic: Kernel panic - not syncing: Fatal exception");
+        assert_eq!((failure.console(), failure.fault), (Some("a\nb"), Fault::Kernel));
+        crash.excerpt.clear();
+        assert_eq!(crash.failure(BOOT_STEP).console(), None);
     }
 }

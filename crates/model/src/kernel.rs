@@ -52,6 +52,9 @@ pub struct KernelRecord {
     pub image: Blob,
     /// A tar of `lib/modules/RELEASE`; none when everything is built in.
     pub modules: Option<Blob>,
+    /// Words for its command line, beside those that the boot needs (Documentation/admin-guide/kernel-parameters.rst).
+    #[serde(default)]
+    pub arguments: String,
     /// Its `.config`.
     pub config: Option<Blob>,
     /// The log of its build.

@@ -83,6 +83,7 @@ pub fn kernel(name: &str, digit: char) -> KernelRecord {
         toolchain: "gcc 12.2.0, GNU ld 2.40".into(),
         image: blob('1', 8_000_000),
         modules: Some(blob('2', 900_000)),
+        arguments: String::new(),
         config: Some(blob('3', 30_000)),
         log: Some(blob('4', 2_000)),
         created: TimestampMs(1_000),

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
+use blklab_model::build::{self, BuildEvent, BuildFailure, BuildFault, BuildState, MAX_BUILD_ATTEMPTS};
 use blklab_model::disk::{self, DiskEvent, DiskHealth};
 use blklab_model::experiment::state::{self as experiment, ExperimentEvent, ExperimentState};
 use blklab_model::host::{self, HostEvent, HostHealth};
@@ -195,6 +196,64 @@ fn experiments() {
         first: vec![ExperimentState::Queued],
     };
     machine.check(|state, at| experiment::step(*state, events[at]));
+}
+
+#[test]
+fn builds() {
+    /// A lease that runs out in the middle of what the events' clocks say.
+    const UNTIL: TimestampMs = TimestampMs(1_000);
+    let (before, host) = (TimestampMs(999), || "lab-1".parse().unwrap());
+    let failed = |fault| BuildEvent::Failed(BuildFailure { fault, message: "new".to_owned() });
+    let (early, last, any) = (1..=MAX_BUILD_ATTEMPTS - 1, MAX_BUILD_ATTEMPTS..=MAX_BUILD_ATTEMPTS + 1, 1..=MAX_BUILD_ATTEMPTS + 1);
+    let events = [
+        ("Claimed", BuildEvent::Claimed(host()), before, any.clone()),
+        ("Renewed", BuildEvent::Renewed, before, any.clone()),
+        ("Tick before the lease ends", BuildEvent::Tick, before, any.clone()),
+        ("Tick at its end or later, attempt 1 or 2", BuildEvent::Tick, UNTIL, early.clone()),
+        ("Tick at its end or later, attempt 3", BuildEvent::Tick, UNTIL, last.clone()),
+        ("Abandoned, attempt 1 or 2", BuildEvent::Abandoned, before, early.clone()),
+        ("Abandoned, attempt 3", BuildEvent::Abandoned, before, last.clone()),
+        ("Built", BuildEvent::Built { reused: false }, before, any.clone()),
+        ("Failed: does not apply", failed(BuildFault::DoesNotApply), before, any.clone()),
+        ("Failed: does not configure", failed(BuildFault::DoesNotConfigure), before, any.clone()),
+        ("Failed: does not compile", failed(BuildFault::DoesNotCompile), before, any.clone()),
+        ("Failed: infrastructure, attempt 1 or 2", failed(BuildFault::Infrastructure), before, early),
+        ("Failed: infrastructure, attempt 3", failed(BuildFault::Infrastructure), before, last),
+        ("Cancel", BuildEvent::Cancel, before, any),
+    ];
+    assert_eq!(MAX_BUILD_ATTEMPTS, 3, "the labels above name attempts");
+    for (label, event, ..) in &events {
+        let word = match event {
+            BuildEvent::Claimed(_) => "Claimed".to_owned(),
+            BuildEvent::Renewed => "Renewed".to_owned(),
+            BuildEvent::Tick => "Tick".to_owned(),
+            BuildEvent::Abandoned => "Abandoned".to_owned(),
+            BuildEvent::Built { .. } => "Built".to_owned(),
+            BuildEvent::Failed(failure) => format!("Failed: {}", failure.fault.words()),
+            BuildEvent::Cancel => "Cancel".to_owned(),
+        };
+        assert!(label.starts_with(&word), "{label}");
+    }
+    let old = BuildFailure { fault: BuildFault::DoesNotApply, message: "old".to_owned() };
+    let machine = Machine {
+        name: "build",
+        states: vec![
+            BuildState::Queued,
+            BuildState::Leased { host: host(), until: UNTIL },
+            BuildState::Built { reused: true },
+            BuildState::Failed(old),
+            BuildState::Cancelled,
+        ],
+        events: events.iter().map(|(label, ..)| *label).collect(),
+        word: BuildState::word,
+        first: vec![BuildState::Queued],
+    };
+    machine.check(|state, at| {
+        let (label, event, now, attempts) = &events[at];
+        let answers: Vec<_> = attempts.clone().map(|attempt| build::step(state, event.clone(), attempt, *now)).collect();
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "the attempt makes a difference to {state:?} at `{label}`");
+        answers[0].clone()
+    });
 }
 
 impl<S: PartialEq + Debug> Machine<S> {

@@ -139,6 +139,9 @@ pub struct BootSpec {
     pub image: Blob,
     /// Tar of `lib/modules/RELEASE`.
     pub modules: Option<Blob>,
+    /// Words for its command line, beside those that the boot needs (Documentation/admin-guide/kernel-parameters.rst).
+    #[serde(default)]
+    pub arguments: String,
 }
 
 /// What ran during a trial, as the host itself said; the coordinator counts no report that proves another kernel than the job asks for.

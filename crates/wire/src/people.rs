@@ -156,15 +156,39 @@ pub struct AddKernel {
     pub image: Blob,
     /// Tar of `lib/modules/RELEASE`.
     pub modules: Option<Blob>,
+    /// Words for its command line, beside those that the boot needs (Documentation/admin-guide/kernel-parameters.rst).
+    #[serde(default)]
+    pub arguments: String,
     /// Its `.config`.
     pub config: Option<Blob>,
 }
 
-/// `POST /api/v1/builds` with a [`blklab_model::build::BuildRequest`] answers with this.
+/// `POST /api/v1/builds?submitter=NAME` with a [`blklab_model::build::BuildRequest`] answers with this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildAccepted {
     /// Its number.
     pub id: BuildId,
     /// Page of the build, relative to the coordinator.
     pub path: String,
+}
+
+/// A line of `GET /api/v1/builds`; `GET /api/v1/builds/ID` gives the whole [`blklab_model::build::BuildRecord`], patches included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildLine {
+    /// Its number.
+    pub id: BuildId,
+    /// The kernel that it gives.
+    pub kernel: KernelName,
+    /// `v6.1 + 2 patches`.
+    pub what: String,
+    /// Who asked.
+    pub submitter: String,
+    /// `queued`, `building on lab-1`, `built`, `failed: does not apply`, `cancelled`.
+    pub state: String,
+    /// When it was asked.
+    pub created: TimestampMs,
+    /// When a builder took it last.
+    pub started: Option<TimestampMs>,
+    /// When it was over.
+    pub finished: Option<TimestampMs>,
 }

@@ -7,6 +7,7 @@ use blklab_model::host::Host;
 use blklab_model::id::{KernelName, WorkloadName};
 use blklab_model::kernel::KernelRecord;
 use blklab_model::matrix::{self, Expansion, Impossible, MatrixError};
+use blklab_model::plan::estimate::Work;
 use blklab_model::plan::{self, PlannedJob};
 use blklab_model::source::SourceError;
 use blklab_model::workload::Workload;
@@ -78,6 +79,7 @@ pub async fn accept(lab: &Lab, submit: Submit) -> Result<Submitted, IntakeError>
     // A large matrix takes its time: no request waits for it, and no transaction is open.
     let planned = tokio::task::spawn_blocking(move || plan_all(experiment, workloads, &hosts, seed, file));
     let Planned { experiment, workloads, expansion, jobs, trials } = planned.await.map_err(|_| IntakeError::Lost)??;
+    let eta_ms = lab.planned_takes_ms(&mut lab.store.read().await?, &expansion.cells, &jobs).await?;
     let mut tx = lab.store.write().await?;
     if !kernels::frozen(&mut tx, &kernels).await? {
         return Err(IntakeError::Changed { file: submit.file.name });
@@ -93,8 +95,8 @@ pub async fn accept(lab: &Lab, submit: Submit) -> Result<Submitted, IntakeError>
         cells: count(expansion.cells.len()),
         trials: count(trials),
         impossible: expansion.impossible.iter().map(|i| format!("{}: {}", i.what, i.reason)).collect(),
-        boots: 0,
-        eta_ms: None,
+        boots: Work::planned(&expansion.cells, &jobs).boots(),
+        eta_ms,
     })
 }
 

@@ -7,6 +7,7 @@ use anyhow::Context;
 use blklab_model::time::TimestampMs;
 use tokio::sync::watch;
 
+use crate::analyse::eta::Histories;
 use crate::analyse::headlines::Headlines;
 use crate::artifact::Artifacts;
 use crate::clock::Clock;
@@ -28,6 +29,8 @@ pub struct Lab {
     pub tokens: Arc<Tokens>,
     /// Headlines of reports.
     pub(crate) headlines: Arc<Headlines>,
+    /// What earlier trials took.
+    pub(crate) histories: Arc<Histories>,
     /// Counts changes: waiting claims and live pages look at it.
     changes: watch::Sender<u64>,
 }
@@ -49,6 +52,7 @@ impl Lab {
             clock,
             tokens: Arc::new(tokens),
             headlines: Arc::default(),
+            histories: Arc::default(),
             changes: watch::Sender::new(0),
         })
     }

@@ -7,8 +7,9 @@ use blklab_lab_tests::{ScriptedHost, TestLab, blob, kernel_submission};
 use blklab_model::build::{BuildFailure, BuildFault, BuildState, MAX_BUILD_ATTEMPTS};
 use blklab_model::id::BuildId;
 use blklab_model::job::LEASE;
-use blklab_model::kernel::KernelSource;
+use blklab_model::kernel::{Clock, KernelSource};
 use blklab_model::testing::{build_request, id, kernel, noise};
+use blklab_model::time::SpanMs;
 use blklab_wire::agent::{JobSpec, KernelSpec, TrialSpec};
 use blklab_wire::build::{BuildOutcome, BuildSpec, BuiltKernel, Known};
 use blklab_wire::people::AddKernel;
@@ -56,6 +57,60 @@ async fn two_kernels_on_two_hosts_become_a_verdict_on_both_databases() {
         assert_eq!(report.cells[0].arms[1].setting[0], ("kernel".into(), "patched".into()));
     })
     .await;
+}
+
+#[tokio::test]
+async fn the_time_left_counts_trials_and_boots_before_and_while_it_runs() {
+    let lab = TestLab::new().await;
+    let host = lab.booting_host("lab-1", &["sata-hdd"]).await;
+    lab.add_kernel("base", 'a').await;
+    lab.add_kernel("patched", 'b').await;
+    let submit = kernel_submission(&["base", "patched"], &[]);
+    let first = lab.client().submit(&submit).await.unwrap();
+    assert_eq!((first.boots, first.eta_ms), (12, None), "nothing like it was ever measured");
+
+    // A boot takes 6.3 s, a trial 2 s.
+    let run_one = async || {
+        let job = host.claim().await.unwrap().unwrap();
+        lab.lab.clock.advance(SpanMs(6_300 + 2_000));
+        host.report(&host.completed(&job, &job.trials[0], 80e6)).await.unwrap();
+    };
+    run_one().await;
+    let left = lab.client().progress(first.id).await.unwrap().eta_ms;
+    assert_eq!(left, Some(11 * 8_300));
+    for _ in 0..11 {
+        run_one().await;
+    }
+    assert_eq!(lab.client().progress(first.id).await.unwrap().eta_ms, None, "it is over");
+
+    let second = lab.client().submit(&submit).await.unwrap();
+    assert_eq!(second.eta_ms, Some(12 * 8_300));
+    assert_eq!(lab.client().progress(second.id).await.unwrap().eta_ms, Some(12 * 8_300), "before it begins");
+    let other_host = lab.booting_host("lab-2", &["ssd"]).await;
+    let elsewhere = lab.client().submit(&kernel_submission(&["base", "patched"], &[("sata-hdd", "ssd")])).await.unwrap();
+    assert_eq!(elsewhere.eta_ms, None, "another host says nothing of this one");
+    drop(other_host);
+}
+
+#[tokio::test]
+async fn a_host_whose_clock_changed_measures_nothing_for_the_old_plan() {
+    let lab = TestLab::new().await;
+    let mut host = lab.booting_host("lab-1", &["sata-hdd"]).await;
+    lab.add_kernel("base", 'a').await;
+    lab.add_kernel("patched", 'b').await;
+    let error = lab.client().submit(&kernel_submission(&["base", "patched"], &[("rounds = 6", "rounds = 6\nclock = \"virtual\"")])).await;
+    assert!(error.unwrap_err().to_string().contains("the host measures real time, the experiment asks for virtual"));
+    let id = lab.client().submit(&kernel_submission(&["base", "patched"], &[])).await.unwrap().id;
+    host.host.facts.clock = Clock::Virtual;
+    host.restart();
+    host.hello().await.unwrap();
+    for _ in 0..12 {
+        assert_eq!(host.claim().await.unwrap(), None);
+    }
+    let report = lab.client().report(id).await.unwrap();
+    assert_eq!((report.trials.completed, report.trials.failed), (0, 12));
+    let failure = report.cells[0].trials[0].failure.as_ref().unwrap();
+    assert!(failure.message.contains("asks for real time, and its host measures virtual time"), "{failure:?}");
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ impl Lab {
             failed: count(failed),
             rounds: experiment.definition.rounds,
             round: round.unwrap_or(experiment.definition.rounds),
-            eta_ms: eta(&experiment, over, trials.len(), self.now()),
+            eta_ms: self.eta_ms(&mut tx, &experiment, &trials).await?,
             ahead: if experiment.state.is_over() { 0 } else { count(ahead) },
             now: hosts.iter().filter(|row| row.job.is_some_and(|job| job.experiment == id)).filter_map(at).collect(),
             headline: self.headline(&mut tx, &experiment, count(over)).await?,
@@ -113,6 +113,13 @@ impl Lab {
         for record in records {
             let counts = counts.get(&record.id).copied().unwrap_or_default();
             let headline = self.headline(tx, &record, counts.over()).await?;
+            let eta_ms = match record.state {
+                ExperimentState::Queued | ExperimentState::Running => {
+                    let trials = store::trial_list(tx, record.id).await?;
+                    self.eta_ms(tx, &record, &trials).await?
+                }
+                ExperimentState::Finished | ExperimentState::Cancelled => None,
+            };
             let end = record.finished.unwrap_or_else(|| self.now());
             lines.push(ExperimentLine {
                 id: record.id,
@@ -125,7 +132,7 @@ impl Lab {
                 trials: counts.total(),
                 over: counts.over(),
                 failed: counts.failed,
-                eta_ms: eta(&record, counts.over() as usize, counts.total() as usize, self.now()),
+                eta_ms,
                 cost_ms: record.started.map_or(0, |started| (end - started).0.unsigned_abs()),
             });
         }
@@ -139,13 +146,6 @@ async fn report(tx: &mut Tx, experiment: &ExperimentRecord) -> anyhow::Result<Re
     let measurements = store::measurement_list(tx, experiment.id).await?;
     let hosts: Vec<Host> = store::host_list(tx).await?.into_iter().map(|row| row.host).collect();
     Ok(build(Inputs { experiment, cells: &cells, trials: &trials, measurements: &measurements, hosts: &hosts }))
-}
-
-/// Time per trial so far, times what is left.
-fn eta(experiment: &ExperimentRecord, over: usize, trials: usize, now: TimestampMs) -> Option<u64> {
-    let started = experiment.started.filter(|_| experiment.state == ExperimentState::Running && over > 0)?;
-    let spent = (now - started).0.max(0) as f64;
-    Some((spent / over as f64 * trials.saturating_sub(over) as f64) as u64)
 }
 
 fn host_line(row: HostRow, now: TimestampMs) -> HostLine {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use blklab_model::id::HostName;
+use blklab_model::time::SpanMs;
 use blklab_wire::people::{NamedText, Overrides, Submit, Submitted};
 use clap::Args;
 
@@ -72,7 +73,9 @@ pub(super) async fn run(args: SubmitArgs) -> anyhow::Result<Ended> {
 
 /// What a submission came to, for people.
 pub(super) fn describe(submitted: &Submitted) {
-    eprintln!("accepted: {} cells, {} trials", submitted.cells, submitted.trials);
+    let boots = if submitted.boots == 0 { String::new() } else { format!(", {} boots", submitted.boots) };
+    let time = submitted.eta_ms.map_or_else(String::new, |ms| format!(", about {}", SpanMs(i64::try_from(ms).unwrap_or(i64::MAX))));
+    eprintln!("accepted: {} cells, {} trials{boots}{time}", submitted.cells, submitted.trials);
     if !submitted.impossible.is_empty() {
         eprintln!("not possible here:");
         for impossible in &submitted.impossible {

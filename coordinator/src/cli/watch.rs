@@ -67,13 +67,13 @@ pub(super) async fn patiently<T>(ask: impl AsyncFn() -> anyhow::Result<T>) -> an
 }
 
 fn message(progress: &Progress) -> String {
+    let eta = progress.eta_ms.map(|ms| format!(", {} to go", SpanMs(i64::try_from(ms).unwrap_or(i64::MAX))));
     if progress.state == "queued" {
         return match progress.ahead {
-            0 => "waits for its host".to_owned(),
+            0 => format!("waits for its host{}", eta.unwrap_or_default()),
             n => format!("waits for {n} before it"),
         };
     }
-    let eta = progress.eta_ms.map(|ms| format!(", {} to go", SpanMs(i64::try_from(ms).unwrap_or(i64::MAX))));
     let failed = if progress.failed == 0 { String::new() } else { format!(", {} failed", progress.failed) };
     format!("round {} of {}{}{failed}", progress.round, progress.rounds, eta.unwrap_or_default())
 }

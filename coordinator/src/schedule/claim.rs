@@ -5,7 +5,7 @@ use std::time::Duration;
 use blklab_model::experiment::state::{self, ExperimentEvent};
 use blklab_model::host::HostHealth;
 use blklab_model::job::{self, JobEvent};
-use blklab_model::kernel::{Kernel, KernelRecord};
+use blklab_model::kernel::{Clock, Kernel, KernelRecord};
 use blklab_model::outcome::{Failure, Fault};
 use blklab_model::record::{ExperimentRecord, JobRecord, TrialRecord};
 use blklab_model::trial::TrialState;
@@ -50,14 +50,14 @@ async fn try_claim(lab: &Lab, token: &str, claim: &Claim) -> Result<Option<JobSp
     // An agent that asks for work holds none: what is still leased to it was lost on the way.
     release::jobs_of_host(lab, &mut tx, &claim.host).await?;
     let Some(job) = store::job_queued_for(&mut tx, &claim.host).await? else { return Ok(None) };
-    let spec = lease(lab, &mut tx, claim, &job).await?;
+    let spec = lease(lab, &mut tx, claim, &job, row.host.facts.clock).await?;
     tx.commit().await?;
     lab.changed();
     tracing::info!(job = %job.id, host = %claim.host, "job claimed");
     Ok(spec)
 }
 
-async fn lease(lab: &Lab, tx: &mut Tx, claim: &Claim, job: &JobRecord) -> Result<Option<JobSpec>, StoreError> {
+async fn lease(lab: &Lab, tx: &mut Tx, claim: &Claim, job: &JobRecord, clock: Clock) -> Result<Option<JobSpec>, StoreError> {
     let Ok(leased) = job::step(&job.state, JobEvent::Claimed(claim.host.clone()), lab.now()) else { return Ok(None) };
     if !store::job_state_set(tx, job.id, &job.state, &leased).await? {
         return Ok(None);
@@ -82,14 +82,30 @@ async fn lease(lab: &Lab, tx: &mut Tx, claim: &Claim, job: &JobRecord) -> Result
         finish::job(lab, tx, job.id).await?;
         return Ok(None);
     }
-    let Some(kernel) = kernel_spec(&experiment, &job.kernel) else {
-        for spec in &specs {
-            store::trial_state_set(tx, spec.trial, &TrialState::Queued, &unreadable(), spec.attempt - 1).await?;
+    let kernel = kernel_spec(&experiment, &job.kernel).ok_or_else(unreadable);
+    match kernel.and_then(|kernel| same_clock(experiment.definition.clock, clock).map(|()| kernel)) {
+        Ok(kernel) => Ok(Some(JobSpec { job: job.id, kernel, trials: specs })),
+        Err(state) => {
+            for spec in &specs {
+                store::trial_state_set(tx, spec.trial, &TrialState::Queued, &state, spec.attempt - 1).await?;
+            }
+            finish::job(lab, tx, job.id).await?;
+            Ok(None)
         }
-        finish::job(lab, tx, job.id).await?;
-        return Ok(None);
-    };
-    Ok(Some(JobSpec { job: job.id, kernel, trials: specs }))
+    }
+}
+
+/// Times of different clocks are never compared, so a host whose clock changed since the plan was made measures nothing for it.
+fn same_clock(wanted: Clock, has: Clock) -> Result<(), TrialState> {
+    if wanted == has {
+        return Ok(());
+    }
+    let message = format!(
+        "the experiment asks for {} time, and its host measures {} time since it was planned; submit the experiment again",
+        wanted.word(),
+        has.word()
+    );
+    Err(TrialState::Failed(Failure { fault: Fault::Lab, step: "claim".to_owned(), message }))
 }
 
 /// The kernel as it was when the experiment was accepted.

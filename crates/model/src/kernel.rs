@@ -27,6 +27,14 @@ impl Kernel {
         }
     }
 
+    /// Is it booted for each job?
+    pub fn is_booted(&self) -> bool {
+        match self {
+            Kernel::AsBooted => false,
+            Kernel::Built(_) => true,
+        }
+    }
+
     /// Reads the word of an experiment file.
     pub fn from_word(word: &str) -> Result<Self, crate::id::BadId> {
         if word == AS_BOOTED { Ok(Kernel::AsBooted) } else { word.parse().map(Kernel::Built) }

@@ -527,6 +527,32 @@ mod tests {
     }
 
     #[test]
+    fn hosts_of_different_clocks_are_never_mixed() {
+        let mut virtual_host = host("virtual", &["sata-hdd"]);
+        virtual_host.facts.clock = Clock::Virtual;
+        let hosts = [virtual_host, host("real", &["sata-hdd"])];
+        let many = ("[\"ext4\"]", "[\"ext4\", \"xfs\"]");
+        for (clock, only) in [("", "real"), ("\nclock = \"virtual\"", "virtual")] {
+            let asked = experiment(&[("rounds = 6", &format!("rounds = 6\naa_cells = 1{clock}")), many]);
+            let expansion = expand(&asked, &workloads(&["reader"]), &hosts, 1).unwrap();
+            assert_eq!(expansion.cells.len(), 3);
+            assert!(expansion.cells.iter().all(|cell| cell.host.as_str() == only), "{only}");
+            let alone = expand(
+                &asked,
+                &workloads(&["reader"]),
+                &hosts.clone().map(|mut host| {
+                    host.facts.clock = if only == "real" { Clock::Virtual } else { Clock::Real };
+                    host
+                }),
+                1,
+            )
+            .unwrap();
+            assert_eq!(alone.cells, []);
+            assert!(alone.impossible[0].reason.contains("time, the experiment asks for"), "{:?}", alone.impossible);
+        }
+    }
+
+    #[test]
     fn an_aa_cell_has_the_baseline_twice() {
         let asked = experiment(&[("rounds = 6", "rounds = 6\naa_cells = 1")]);
         let expansion = expand(&asked, &workloads(&["reader"]), &[host("a", &["sata-hdd"])], 1).unwrap();

@@ -2,7 +2,10 @@
 //!
 //! A round is one pass over all arms of all cells. Inside a round each host gets one job for each kernel, in random order; inside a
 //! job cells come in random order and the arms of a cell next to each other in random order. So the trials of one comparison are
-//! as close in time as the boots allow, and no arm is always first.
+//! as close in time as the boots allow, and no arm is always first. A job is one boot of its kernel: there are no fewer boots in which
+//! every round has every kernel.
+
+pub mod estimate;
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -87,12 +90,42 @@ mod tests {
 
     use super::*;
     use crate::matrix::expand;
-    use crate::testing::{experiment, host, workloads};
+    use crate::testing::{booting_host, experiment, host, workloads};
 
     fn cells() -> Vec<Cell> {
         let change = ("scheduler = [\"none\", \"bfq\"]", "scheduler = [\"none\", \"bfq\", \"kyber\"]\nparameters.size = [\"1M\", \"2M\"]");
         let asked = experiment(&[change, ("[\"ext4\"]", "[\"ext4\", \"xfs\"]")]);
         expand(&asked, &workloads(&["reader"]), &[host("a", &["sata-hdd"]), host("b", &["sata-hdd"])], 1).unwrap().cells
+    }
+
+    /// Three kernels are compared under two schedulers, on three hosts of which the last measures one kernel fewer.
+    fn cells_of_kernels() -> Vec<Cell> {
+        let kernels = ("[matrix]", "[matrix]\nkernel = [\"base\", \"patched\", \"other\"]");
+        let asked = experiment(&[("\"scheduler\"", "\"kernel\""), kernels, ("[\"sata-hdd\"]", "[\"sata-hdd\", \"ssd\", \"nvme\"]")]);
+        let hosts = [booting_host("a", &["sata-hdd"]), booting_host("b", &["ssd"]), booting_host("c", &["nvme"])];
+        let mut cells = expand(&asked, &workloads(&["reader"]), &hosts, 1).unwrap().cells;
+        for cell in cells.iter_mut().filter(|cell| cell.host.as_str() == "c") {
+            cell.arms.pop();
+        }
+        cells
+    }
+
+    #[test]
+    fn each_order_of_the_kernels_comes_up_on_each_host() {
+        let mut orders: BTreeMap<(String, Vec<String>), u32> = BTreeMap::new();
+        let jobs = plan(&cells_of_kernels(), 300, 5);
+        for round in 0..300 {
+            for host in ["a", "b", "c"] {
+                let here = jobs.iter().filter(|job| job.round == round && job.host.as_str() == host);
+                *orders.entry((host.to_owned(), here.map(|job| job.kernel.label().to_owned()).collect())).or_default() += 1;
+            }
+        }
+        // 300 draws of 6 orders: 50 expected, standard deviation 6.5; of 2 orders: 150, 8.7.
+        assert_eq!(orders.len(), 6 + 6 + 2);
+        assert!(
+            orders.iter().all(|((host, _), n)| if host == "c" { (115..=185).contains(n) } else { (24..=76).contains(n) }),
+            "{orders:?}"
+        );
     }
 
     #[test]
@@ -123,6 +156,29 @@ mod tests {
     }
 
     proptest! {
+        /// Whatever the seed: on each host the boots of a round follow one another, each kernel once, and rounds come in their order.
+        #[test]
+        fn kernels_of_a_round_are_neighbours_and_boots_are_as_few_as_can_be(seed: u64, rounds in 1u32..6) {
+            let cells = cells_of_kernels();
+            let jobs = plan(&cells, rounds, seed);
+            let mut boots = 0;
+            for host in ["a", "b", "c"] {
+                let here: Vec<&PlannedJob> = jobs.iter().filter(|job| job.host.as_str() == host).collect();
+                prop_assert!(here.is_sorted_by_key(|job| job.round));
+                let on_host = cells.iter().filter(|cell| cell.host.as_str() == host);
+                let mut wanted: Vec<&Kernel> = on_host.flat_map(|cell| cell.arms.iter().map(|arm| &arm.setting.kernel)).collect();
+                wanted.sort_unstable();
+                wanted.dedup();
+                for round in here.chunk_by(|one, other| one.round == other.round) {
+                    let mut booted: Vec<&Kernel> = round.iter().map(|job| &job.kernel).collect();
+                    booted.sort_unstable();
+                    prop_assert_eq!(&booted, &wanted);
+                }
+                boots += wanted.len() * rounds as usize;
+            }
+            prop_assert_eq!(jobs.len(), boots);
+        }
+
         /// Whatever the seed: each arm of each cell exactly once a round, on the cell's host.
         #[test]
         fn every_arm_once_a_round(seed: u64, rounds in 1u32..4) {

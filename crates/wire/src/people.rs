@@ -85,7 +85,8 @@ pub struct Progress {
     pub rounds: u32,
     /// The first round that is not finished, from 1.
     pub round: u32,
-    /// Milliseconds to go, guessed from what is over; none before the first trial has ended.
+    /// Milliseconds to go once it has its hosts for itself, boots included, guessed from its own trials and earlier ones on the same
+    /// hosts; none when there are none, and when it is over.
     pub eta_ms: Option<u64>,
     /// Experiments before it in the queue.
     pub ahead: u32,

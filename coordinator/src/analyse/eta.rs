@@ -1,0 +1,102 @@
+//! How long something will take: the trials of an experiment itself and, where those are not enough, of earlier ones on the same hosts.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use blklab_model::id::{ExperimentId, HostName};
+use blklab_model::matrix::Cell;
+use blklab_model::plan::PlannedJob;
+use blklab_model::plan::estimate::{History, Work};
+use blklab_model::record::{ExperimentRecord, TrialRecord};
+
+use crate::lab::Lab;
+use crate::store::{self, StoreError, Tx};
+
+/// Earlier experiments that are looked through: what is older was measured by other agents on other kernels.
+const LOOK_BACK: u32 = 10;
+
+/// Experiments with more trials than this are not looked through: one of that size is months of a host, and takes seconds to read.
+const MAX_TRIALS: u32 = 20_000;
+
+/// Histories kept at most; then all are forgotten, which only costs time.
+const MAX_KEPT: usize = 200;
+
+/// What earlier experiments have seen, by the experiment that asks: it changes too little to be read again for each look at a page.
+#[derive(Debug, Default)]
+pub struct Histories(Mutex<HashMap<ExperimentId, Arc<History>>>);
+
+impl Lab {
+    /// Milliseconds that a plan takes once it begins, if anything like it was ever seen.
+    pub(crate) async fn planned_takes_ms(&self, tx: &mut Tx, cells: &[Cell], jobs: &[PlannedJob]) -> Result<Option<u64>, StoreError> {
+        let earlier = read_earlier(tx, None).await?;
+        Ok(Work::planned(cells, jobs).takes_ms(&History::default(), &earlier))
+    }
+
+    /// Milliseconds until an experiment is over, from the moment it has its hosts for itself; none when it is over.
+    pub(crate) async fn eta_ms(
+        &self,
+        tx: &mut Tx,
+        experiment: &ExperimentRecord,
+        trials: &[TrialRecord],
+    ) -> Result<Option<u64>, StoreError> {
+        if experiment.state.is_over() {
+            return Ok(None);
+        }
+        let cells = store::cell_list(tx, experiment.id).await?;
+        let jobs = store::job_list(tx, experiment.id).await?;
+        let mut own = History::default();
+        own.add(&cells, trials, experiment.started);
+        let work = Work::open(&cells, &jobs, trials);
+        if work.is_known_to(&own) {
+            return Ok(work.takes_ms(&own, &History::default()));
+        }
+        let earlier = self.earlier(tx, experiment.id).await?;
+        Ok(work.takes_ms(&own, &earlier))
+    }
+
+    async fn earlier(&self, tx: &mut Tx, id: ExperimentId) -> Result<Arc<History>, StoreError> {
+        if let Some(known) = self.histories.get(id) {
+            return Ok(known);
+        }
+        let history = Arc::new(read_earlier(tx, Some(id)).await?);
+        self.histories.put(id, history.clone());
+        Ok(history)
+    }
+}
+
+impl Histories {
+    fn get(&self, id: ExperimentId) -> Option<Arc<History>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+    }
+
+    fn put(&self, id: ExperimentId, history: Arc<History>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert(id, history);
+    }
+}
+
+/// What the newest experiments before `before` have seen, and the last boots of hosts.
+async fn read_earlier(tx: &mut Tx, before: Option<ExperimentId>) -> Result<History, StoreError> {
+    let mut history = History::default();
+    let experiments = store::experiment_list(tx, LOOK_BACK, before).await?;
+    let ids: Vec<ExperimentId> = experiments.iter().map(|experiment| experiment.id).collect();
+    let counts = store::trial_counts(tx, &ids).await?;
+    for experiment in experiments {
+        let is_readable = counts.get(&experiment.id).is_some_and(|counts| counts.over() > 0 && counts.total() <= MAX_TRIALS);
+        if is_readable {
+            let cells = store::cell_list(tx, experiment.id).await?;
+            let trials = store::trial_list(tx, experiment.id).await?;
+            history.add(&cells, &trials, experiment.started);
+        }
+    }
+    for row in store::host_list(tx).await? {
+        let host: &HostName = &row.host.name;
+        if let Some(ms) = row.last_boot.and_then(|boot| boot.boot_ms) {
+            history.add_boot(host, ms);
+        }
+    }
+    Ok(history)
+}

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod disk;
+pub mod exercise;
 pub mod model;
 pub mod server;
 #[cfg(any(test, feature = "test-support"))]

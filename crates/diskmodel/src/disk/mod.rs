@@ -214,3 +214,6 @@ fn us(value: f64) -> Ns {
 fn ms(value: f64) -> Ns {
     (value * 1e6).round() as Ns
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,11 +9,13 @@
 //! | how is each step done here? | [`host`], [`sys`] |
 //! | how is a load started, limited, timed, killed? | [`launch`], [`builtin`], [`monitor`] |
 //! | what must be given back after a crash? | [`journal`] |
+//! | how is a kernel built from source? | [`build`] |
 //! | how does it talk to the coordinator? | [`session`] |
 //! | what runs inside a host that is booted from outside? | [`guest`] |
 //!
 //! `main.rs` calls [`cli`]. Blocking code runs the cycle, for it waits for one thing at a time; only [`session`] is async.
 
+pub mod build;
 pub mod builtin;
 pub mod cli;
 pub mod clock;

@@ -1,5 +1,6 @@
 //! The command line: what it accepts, and which function answers it.
 
+mod build;
 mod check;
 mod clean;
 mod guest;
@@ -57,6 +58,8 @@ struct Cli {
 enum Command {
     /// Serve the coordinator until SIGTERM or Ctrl-C. Needs root.
     Run(RunArgs),
+    /// Build a kernel on this machine: fetch, apply patches, configure, compile, pack. Needs no root.
+    Build(build::BuildArgs),
     /// List the disks of this host: which may be used, which not and why, and what to write into the configuration.
     Inventory {
         #[command(flatten)]
@@ -116,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Launch(args) => launch::run(&args.into()),
         Command::Guest(args) => guest::guest(&args).unwrap_or_else(|error| complain(&format!("{error:#}"), 1)),
         Command::Run(args) => with_config(&args.config.config, |config| run::run(config, args.die_with_parent)),
+        Command::Build(args) => build::build(&args).unwrap_or_else(|error| complain(&format!("{error:#}"), 1)),
         Command::Inventory { config, json } => {
             let form = if json { inventory::Form::Json } else { inventory::Form::Text };
             with_config(&config.config, |config| inventory::print(&config, form))

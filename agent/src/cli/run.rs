@@ -36,7 +36,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
 }
 
 /// The handlers are set before this returns, so that no signal is missed while the loop disks are made.
-fn stop_on_signals(stop: Stop) -> anyhow::Result<impl Future<Output = ()>> {
+pub(super) fn stop_on_signals(stop: Stop) -> anyhow::Result<impl Future<Output = ()>> {
     let listen = |kind| signal(kind).context("failed to listen for signals");
     let (mut terminate, mut interrupt, mut hang_up) =
         (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?, listen(SignalKind::hangup())?);

@@ -48,7 +48,7 @@ pub struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// Deserialises TOML strictly; the error carries the line.
-    pub(crate) fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, SourceError> {
+    pub fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, SourceError> {
         if self.text.len() > MAX_FILE_BYTES {
             return Err(self.whole(format!("longer than {MAX_FILE_BYTES} bytes"), "split it"));
         }
@@ -62,11 +62,13 @@ impl<'a> Source<'a> {
         })
     }
 
-    pub(crate) fn at(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> SourceError {
+    /// An error at a place of the text.
+    pub fn at(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> SourceError {
         SourceError { file: self.file.to_owned(), line: Some(self.line(span)), message: message.into(), help: help.into() }
     }
 
-    pub(crate) fn whole(&self, message: impl Into<String>, help: impl Into<String>) -> SourceError {
+    /// An error of the file as a whole.
+    pub fn whole(&self, message: impl Into<String>, help: impl Into<String>) -> SourceError {
         SourceError { file: self.file.to_owned(), line: None, message: message.into(), help: help.into() }
     }
 

@@ -11,6 +11,7 @@
 //! | what must be given back after a crash? | [`journal`] |
 //! | how is a kernel built from source? | [`build`] |
 //! | how does it talk to the coordinator? | [`session`] |
+//! | how are hosts booted and watched from outside? | [`control`] |
 //! | what runs inside a host that is booted from outside? | [`guest`] |
 //!
 //! `main.rs` calls [`cli`]. Blocking code runs the cycle, for it waits for one thing at a time; only [`session`] is async.
@@ -20,6 +21,7 @@ pub mod builtin;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod control;
 pub mod cycle;
 pub mod guard;
 pub mod guest;

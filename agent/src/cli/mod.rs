@@ -3,8 +3,10 @@
 mod build;
 mod check;
 mod clean;
+mod control;
 mod guest;
 mod inventory;
+mod keep;
 mod run;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ use clap::{Args, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{self, Config};
+use crate::control::ControlError;
 use crate::launch::{self, Launch, Task};
 use crate::session::SessionError;
 
@@ -58,6 +61,8 @@ struct Cli {
 enum Command {
     /// Serve the coordinator until SIGTERM or Ctrl-C. Needs root.
     Run(RunArgs),
+    /// Serve the coordinator for hosts that this machine boots, such as virtual ones. Needs no root.
+    Control(control::ControlArgs),
     /// Build a kernel on this machine: fetch, apply patches, configure, compile, pack. Needs no root.
     Build(build::BuildArgs),
     /// List the disks of this host: which may be used, which not and why, and what to write into the configuration.
@@ -75,6 +80,9 @@ enum Command {
     /// Run trials for a controller, inside a host that it has booted; the controller starts this itself.
     #[command(hide = true)]
     Guest(guest::GuestArgs),
+    /// Become a program that dies with its controller; the controller calls this itself.
+    #[command(hide = true)]
+    Keep(keep::KeepArgs),
     /// Start one load; the agent calls this itself.
     #[command(hide = true)]
     Launch(LaunchArgs),
@@ -117,6 +125,14 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         // Before anything else: a load must not inherit threads, logs or signal handlers.
         Command::Launch(args) => launch::run(&args.into()),
+        Command::Keep(args) => keep::keep(&args).unwrap_or_else(|error| complain(&format!("{error:#}"), 1)),
+        Command::Control(args) => {
+            start_log();
+            match crate::control::config::load(&args.config) {
+                Ok(config) => finish(control::control(config, args.die_with_parent)),
+                Err(error) => complain(&error, USAGE),
+            }
+        }
         Command::Guest(args) => guest::guest(&args).unwrap_or_else(|error| complain(&format!("{error:#}"), 1)),
         Command::Run(args) => with_config(&args.config.config, |config| run::run(config, args.die_with_parent)),
         Command::Build(args) => build::build(&args).unwrap_or_else(|error| complain(&format!("{error:#}"), 1)),
@@ -130,18 +146,30 @@ pub fn main() -> ExitCode {
 }
 
 fn with_config(file: &Path, command: impl FnOnce(Config) -> anyhow::Result<ExitCode>) -> ExitCode {
+    start_log();
+    match config::load(file) {
+        Ok(config) => finish(command(config)),
+        Err(error) => complain(&error, USAGE),
+    }
+}
+
+fn start_log() {
     let filter = log_filter(|name| std::env::var(name).ok());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
-    let config = match config::load(file) {
-        Ok(config) => config,
-        Err(error) => return complain(&error, USAGE),
-    };
-    command(config).unwrap_or_else(|error| complain(&format!("{error:#}"), status_of(&error)))
+}
+
+fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| complain(&format!("{error:#}"), status_of(&error)))
 }
 
 /// A name that is taken is a matter of the configuration: a service manager that starts the agent again and again would only take it back.
 fn status_of(error: &anyhow::Error) -> u8 {
-    if matches!(error.downcast_ref(), Some(SessionError::NameTaken { .. })) { USAGE } else { 1 }
+    let of_session = error.downcast_ref();
+    let of_control = error.downcast_ref().and_then(|error| match error {
+        ControlError::Session { error, .. } => Some(error),
+        ControlError::State(_) | ControlError::Sys(_) | ControlError::Image(_) => None,
+    });
+    if matches!(of_session.or(of_control), Some(SessionError::NameTaken { .. })) { USAGE } else { 1 }
 }
 
 /// What is no filter is like none: a wrong variable must not keep a host from work.

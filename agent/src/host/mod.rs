@@ -12,7 +12,7 @@ mod state;
 mod volume;
 
 pub use give_back::give_back_everything;
-pub use state::{State, StateError};
+pub use state::{State, StateError, lock, private_folder};
 
 use std::path::PathBuf;
 use std::time::Duration;

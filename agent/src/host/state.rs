@@ -69,13 +69,15 @@ impl State {
     }
 }
 
-fn private_folder(dir: &Path) -> Result<(), SysError> {
+/// Makes a folder that nobody else may look into.
+pub fn private_folder(dir: &Path) -> Result<(), SysError> {
     let act = || format!("make the state folder {}", dir.display());
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(SysError::io(act()))?;
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)).map_err(SysError::io(act()))
 }
 
-fn lock(dir: &Path) -> Result<File, StateError> {
+/// Takes a folder for as long as the file lives.
+pub fn lock(dir: &Path) -> Result<File, StateError> {
     let path = dir.join("lock");
     let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let mut file = opened.map_err(SysError::io(format!("open {}", path.display())))?;

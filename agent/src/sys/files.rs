@@ -2,8 +2,9 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Result, SysError};
 
@@ -63,6 +64,22 @@ fn sync_folder(path: &Path) -> std::io::Result<()> {
     match path.parent() {
         Some(folder) => File::open(folder)?.sync_all(),
         None => Ok(()),
+    }
+}
+
+/// A short name for a folder, for sockets in it: a name in unix(7) ends at 108 bytes, however deep the folder lies.
+#[derive(Debug)]
+pub struct Short(File);
+
+impl Short {
+    /// Opens the folder; the name is good while this lives.
+    pub fn open(folder: &Path) -> std::io::Result<Self> {
+        File::open(folder).map(Short)
+    }
+
+    /// The name of an entry.
+    pub fn join(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}/{name}", self.0.as_raw_fd()))
     }
 }
 

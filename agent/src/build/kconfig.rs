@@ -26,6 +26,8 @@ pub fn explain<'a>(lost: &mut [LostSymbol], files: impl IntoIterator<Item = &'a 
 #[derive(Debug, Default)]
 struct Facts {
     is_defined: bool,
+    /// `bool`, `tristate`...
+    kind: Option<String>,
     /// What it is asked for; a symbol without a prompt cannot be set.
     has_prompt: bool,
     depends: Vec<String>,
@@ -44,7 +46,12 @@ impl Facts {
                 some => format!("selected by {}", first(some)),
             };
         }
-        let unmet: Vec<String> = self.depends.iter().filter_map(|condition| unmet(condition, config)).collect();
+        if symbol.wanted == "m" && self.kind.as_deref() == Some("bool") {
+            return "it can only be built in, not be a module: ask for y".to_owned();
+        }
+        // What a module needs may be a module; what is built in needs everything built in.
+        let least = if symbol.wanted == "y" && symbol.got == "m" { Level::BuiltIn } else { Level::Module };
+        let unmet: Vec<String> = self.depends.iter().filter_map(|condition| unmet(condition, config, least)).collect();
         if !unmet.is_empty() {
             return format!("depends on {}", first(&unmet));
         }
@@ -55,8 +62,15 @@ impl Facts {
     }
 }
 
+/// How much a dependency must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Module,
+    BuiltIn,
+}
+
 /// A condition with what stands against it; none when every symbol in it that is to be on is on.
-fn unmet(condition: &str, config: &Config) -> Option<String> {
+fn unmet(condition: &str, config: &Config, least: Level) -> Option<String> {
     let mut off = Vec::new();
     for word in words(condition) {
         let (is_negated, name) = match word.strip_prefix('!') {
@@ -64,8 +78,10 @@ fn unmet(condition: &str, config: &Config) -> Option<String> {
             None => (false, word),
         };
         let is_symbol = name.starts_with(|c: char| c.is_ascii_uppercase());
-        if is_symbol && is_set(config, name) == is_negated {
-            off.push(format!("{name} is {}", config.value(&format!("CONFIG_{name}"))));
+        let symbol = format!("CONFIG_{name}");
+        let is_enough = is_set(config, name) && (is_negated || least == Level::Module || config.value(&symbol) != "m");
+        if is_symbol && is_enough == is_negated {
+            off.push(format!("{name} is {}", config.value(&symbol)));
         }
     }
     // Comparisons (`A = B`) are shown and not judged.
@@ -160,9 +176,12 @@ impl Reader {
             "comment" | "source" => self.entry = Entry::None,
             "depends" => self.depends(rest.strip_prefix("on").unwrap_or(rest).trim(), known),
             "select" => self.select(rest, known),
-            "bool" | "tristate" | "string" | "int" | "hex" | "prompt" if rest.starts_with(['"', '\'']) => {
+            "bool" | "tristate" | "string" | "int" | "hex" | "prompt" => {
                 if let Some(facts) = self.facts(known) {
-                    facts.has_prompt = true;
+                    facts.has_prompt |= rest.starts_with(['"', '\'']);
+                    if word != "prompt" {
+                        facts.kind = Some(word.to_owned());
+                    }
                 }
             }
             _ => {}
@@ -267,6 +286,11 @@ endchoice
     fn a_lost_symbol_comes_with_its_reason() {
         let wanted = "CONFIG_BLK_DEV_DM=y\n# CONFIG_THERMAL is not set\nCONFIG_HIDDEN=y\nCONFIG_SND=m\nCONFIG_FREE=y\nCONFIG_NONESUCH=y\n\
                       CONFIG_KERNEL_XZ=y\nCONFIG_NOT_A_SYMBOL=y\n";
+        let module = hints("CONFIG_SND=y\nCONFIG_FREE=m\n", "CONFIG_SOUND=m\nCONFIG_SND=m\n");
+        insta::assert_snapshot!(module, @r"
+        f:1: CONFIG_SND=y became m: depends on SOUND && !UML (SOUND is m)
+        f:2: CONFIG_FREE=m became n: it can only be built in, not be a module: ask for y
+        ");
         insta::assert_snapshot!(hints(wanted, "CONFIG_THERMAL=y\nCONFIG_BLOCK=y\n"), @r"
         f:1: CONFIG_BLK_DEV_DM=y became n: depends on MD (MD is n)
         f:2: CONFIG_THERMAL=n became y: no symbol that is on selects it: a default without a prompt, or a choice that it won

@@ -4,16 +4,19 @@
 use std::path::{Path, PathBuf};
 
 use askama::Template;
+use blklab_coordinator::render::html::builds::{BuildPage, BuildsPage};
 use blklab_coordinator::render::html::cell::CellPage;
 use blklab_coordinator::render::html::error::ErrorPage;
 use blklab_coordinator::render::html::experiment::ExperimentPage;
 use blklab_coordinator::render::html::home::{HomePage, Part};
 use blklab_coordinator::render::html::hosts::{HostPage, HostsPage};
+use blklab_coordinator::render::html::kernels::{KernelPage, KernelsPage};
 use blklab_coordinator::render::html::method::MethodPage;
 use blklab_coordinator::render::html::queue::QueuePage;
 use blklab_coordinator::render::testing::{self, NOW};
 use blklab_coordinator::render::{csv, text};
 use blklab_stats::Policy;
+use blklab_wire::people::HostDetails;
 
 type Done = Result<(), Box<dyn std::error::Error>>;
 
@@ -35,8 +38,18 @@ fn main() -> Done {
     page(&folder, "queue", &QueuePage::new(&open, NOW))?;
     page(&folder, "hosts", &HostsPage::new(&hosts, NOW))?;
     for host in &hosts {
-        page(&folder, &format!("hosts/{}", host.host.name), &HostPage::new(host, NOW))?;
+        let details = HostDetails { line: host.clone(), boots: Vec::new() };
+        page(&folder, &format!("hosts/{}", host.host.name), &HostPage::new(&details, NOW))?;
     }
+    page(&folder, "hosts/vm-1", &HostPage::new(&testing::booting_host(), NOW))?;
+    let kernels = testing::kernel_lines();
+    page(&folder, "kernels", &KernelsPage::new(&kernels, &testing::build_lines(), NOW))?;
+    for line in &kernels {
+        page(&folder, &format!("kernels/{}", line.kernel.name), &KernelPage::new(line, NOW))?;
+    }
+    page(&folder, "builds", &BuildsPage::new(&testing::build_lines(), false, NOW))?;
+    let log = "  CC      block/bfq-iosched.o\n".repeat(12);
+    page(&folder, "builds/b3", &BuildPage::new(&testing::failed_build(), Some((log, true)), NOW))?;
     page(&folder, "method", &MethodPage::new(Policy::default()))?;
     page(&folder, "error", &ErrorPage { status: 404, error: "there is no experiment x99", help: "look at the list of experiments" })?;
     for report in testing::all() {

@@ -4,10 +4,15 @@ use std::collections::{BTreeSet, VecDeque};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use blklab_lab_tests::{ScriptedHost, TestLab, submission};
+use blklab_lab_tests::{ScriptedHost, TestLab, blob, kernel_submission, submission};
+use blklab_model::build::{BuildFailure, BuildFault};
+use blklab_model::crash::{Crash, CrashKind};
 use blklab_model::id::ExperimentId;
-use blklab_model::testing::noise;
+use blklab_model::outcome::Outcome;
+use blklab_model::testing::{build_request, noise};
 use blklab_wire::agent::Output;
+use blklab_wire::build::BuildOutcome;
+use blklab_wire::people::{HostDetails, KernelLine};
 use reqwest::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS};
 use reqwest::{Response, StatusCode};
 
@@ -57,6 +62,34 @@ fn links(html: &str) -> impl Iterator<Item = &str> {
     values.filter_map(|rest| rest.split('"').next()).map(|link| link.split('#').next().unwrap_or_default()).filter(|link| !link.is_empty())
 }
 
+/// Follows every link from the first page on: each leads somewhere, and no page holds foreign markup. Gives the paths.
+async fn walk(lab: &TestLab) -> BTreeSet<String> {
+    let mut seen = BTreeSet::from(["/".to_owned()]);
+    let mut open = VecDeque::from(["/".to_owned()]);
+    while let Some(path) = open.pop_front() {
+        let response = get(lab, &path).await;
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        let kind = response.headers()[CONTENT_TYPE].to_str().unwrap().to_owned();
+        let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
+        assert_eq!(response.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff", "{path}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+        if !kind.starts_with("text/html") {
+            continue;
+        }
+        let html = response.text().await.unwrap();
+        for forbidden in ["<script>", "<b>", " style=", " onclick=", "<style"] {
+            assert!(!html.contains(forbidden), "{forbidden} in {path}: {html}");
+        }
+        for link in links(&html) {
+            assert!(link.starts_with('/') && !link.starts_with("//"), "{path} leads to {link}");
+            if seen.insert(link.to_owned()) {
+                open.push_back(link.to_owned());
+            }
+        }
+    }
+    seen
+}
+
 #[tokio::test]
 async fn every_link_leads_somewhere_and_no_page_holds_foreign_markup() {
     let (lab, host, _) = lab().await;
@@ -64,30 +97,9 @@ async fn every_link_leads_somewhere_and_no_page_holds_foreign_markup() {
         if state == "finished" {
             host.work(|_| 60e6).await;
         }
-        let mut seen = BTreeSet::from(["/".to_owned()]);
-        let mut open = VecDeque::from(["/".to_owned()]);
-        while let Some(path) = open.pop_front() {
-            let response = get(&lab, &path).await;
-            assert_eq!(response.status(), StatusCode::OK, "{path} while {state}");
-            let kind = response.headers()[CONTENT_TYPE].to_str().unwrap().to_owned();
-            let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
-            assert_eq!(response.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff", "{path}");
-            assert!(!policy.contains("unsafe"), "{policy}");
-            if !kind.starts_with("text/html") {
-                continue;
-            }
-            let html = response.text().await.unwrap();
-            for forbidden in ["<script>", "<b>", " style=", " onclick=", "<style"] {
-                assert!(!html.contains(forbidden), "{forbidden} in {path}: {html}");
-            }
-            for link in links(&html) {
-                assert!(link.starts_with('/') && !link.starts_with("//"), "{path} leads to {link}");
-                if seen.insert(link.to_owned()) {
-                    open.push_back(link.to_owned());
-                }
-            }
-        }
+        let seen = walk(&lab).await;
         for path in [
+            "/kernels",
             "/experiments/x1",
             "/experiments/x1.csv",
             "/experiments/x1.toml",
@@ -99,6 +111,58 @@ async fn every_link_leads_somewhere_and_no_page_holds_foreign_markup() {
             assert!(seen.contains(path), "{path} is reached from /: {seen:?}");
         }
     }
+}
+
+/// A lab with two kernels, one of which panics now and then, whose messages are full of markup, and with builds.
+async fn lab_with_kernels() -> (TestLab, ScriptedHost) {
+    let lab = TestLab::new().await;
+    let (host, builder) = (lab.booting_host("vm-1", &["sata-hdd"]).await, lab.builder("builder").await);
+    lab.add_kernel("base", 'a').await;
+    let mut request = build_request("patched");
+    request.repo = EVIL.trim().into();
+    lab.client().build(&request, EVIL).await.expect("a place in the queue");
+    let spec = builder.claim_build().await.expect("a claim").expect("a build");
+    let log = blob(EVIL.as_bytes());
+    builder.put_blob(&log.sha256, EVIL.as_bytes()).await.expect("a place for the log");
+    let failure = BuildFailure { fault: BuildFault::DoesNotCompile, message: EVIL.into() };
+    builder.report_build(&spec, BuildOutcome::Failed(failure), Some(log)).await.expect("a receipt");
+    lab.client().build(&build_request("waiting"), "a tester").await.expect("a place in the queue");
+    lab.add_kernel("patched", 'b').await;
+    let id = lab.client().submit(&kernel_submission(&["base", "patched"], &[])).await.expect("a place in the queue").id;
+    while let Some(job) = host.claim().await.expect("a claim") {
+        for spec in &job.trials {
+            let mut report = host.completed(&job, spec, 80e6 * noise(spec.trial.arm, spec.trial.round));
+            if spec.trial.arm == 1 && spec.trial.round < 2 {
+                let crash = Crash { kind: CrashKind::Panic, title: EVIL.trim().into(), excerpt: EVIL.into() };
+                report.outcome = Outcome::Failed(crash.failure("workload"));
+            }
+            host.report(&report).await.expect("a receipt");
+        }
+    }
+    assert_eq!(lab.client().report(id).await.expect("a report").trials.failed, 2);
+    (lab, host)
+}
+
+#[tokio::test]
+async fn kernels_builds_and_boots_have_pages() {
+    let (lab, _host) = lab_with_kernels().await;
+    let seen = walk(&lab).await;
+    for path in
+        ["/kernels/base", "/kernels/patched", "/kernels/base.json", "/kernels/base/config", "/builds/b1", "/builds/b1/log", "/builds/b2"]
+    {
+        assert!(seen.contains(path), "{path} is reached from /: {seen:?}");
+    }
+    assert!(text(&lab, "/kernels/base/config").await.contains("CONFIG_PVH=y"));
+    assert_eq!(text(&lab, "/builds/b1/log").await, EVIL);
+    let report = text(&lab, "/experiments/x1").await;
+    assert!(report.contains("Kernel regression: 2 of 6 trials of patched panicked"), "{report}");
+    assert!(text(&lab, "/experiments/x1.txt").await.starts_with("Verdict: Kernel regression: 2 of 6 trials of patched panicked"));
+    let host: HostDetails = serde_json::from_str(&text(&lab, "/hosts/vm-1.json").await).unwrap();
+    assert_eq!((host.boots.len(), host.boots[0].boot_ms), (12, Some(6_300)));
+    let kernels: Vec<KernelLine> = serde_json::from_str(&text(&lab, "/kernels.json").await).unwrap();
+    assert_eq!(kernels.iter().map(|line| line.experiments.len()).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(get(&lab, "/kernels/none").await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(get(&lab, "/builds/b9").await.status(), StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

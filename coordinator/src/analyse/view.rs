@@ -9,8 +9,9 @@ use blklab_model::record::{ExperimentRecord, TrialRecord};
 use blklab_model::report::Report;
 use blklab_model::report::build::{Inputs, build};
 use blklab_model::time::TimestampMs;
-use blklab_wire::people::{ExperimentLine, HostLine, NamedText, Progress};
+use blklab_wire::people::{ExperimentLine, HostDetails, HostLine, NamedText, Progress};
 
+use super::boots;
 use super::headlines::Basis;
 use crate::lab::Lab;
 use crate::store::{self, HostRow, TrialCounts, Tx};
@@ -70,11 +71,12 @@ impl Lab {
         Ok(store::host_list(&mut tx).await?.into_iter().map(|row| host_line(row, now)).collect())
     }
 
-    /// One host.
-    pub async fn host(&self, name: &HostName) -> anyhow::Result<Option<HostLine>> {
+    /// One host with its last boots.
+    pub async fn host(&self, name: &HostName) -> anyhow::Result<Option<HostDetails>> {
         let mut tx = self.store.read().await?;
-        let now = self.now();
-        Ok(store::host_get(&mut tx, name).await?.map(|row| host_line(row, now)))
+        let Some(row) = store::host_get(&mut tx, name).await? else { return Ok(None) };
+        let boots = boots::of_host(&mut tx, name).await?;
+        Ok(Some(HostDetails { line: host_line(row, self.now()), boots }))
     }
 
     /// A raw output of a trial.
@@ -150,7 +152,14 @@ async fn report(tx: &mut Tx, experiment: &ExperimentRecord) -> anyhow::Result<Re
 
 fn host_line(row: HostRow, now: TimestampMs) -> HostLine {
     let online = row.host.is_online(now);
-    HostLine { online, job: row.job.filter(|_| online), at: row.phase.filter(|_| online), host: row.host }
+    HostLine {
+        online,
+        job: row.job.filter(|_| online),
+        at: row.phase.filter(|_| online),
+        build: row.build.filter(|_| online),
+        last_boot: row.last_boot,
+        host: row.host,
+    }
 }
 
 fn at(row: &HostRow) -> Option<String> {

@@ -34,7 +34,7 @@ pub(super) async fn follow(client: &Client, id: ExperimentId) -> anyhow::Result<
     let progress = to_the_end(client, id).await?;
     print::line(&progress.headline);
     let report = patiently(async || client.report(id).await).await?;
-    Ok(if report.counts.regressions > 0 { Ended::Regression } else { Ended::Well })
+    Ok(if report.is_regression() { Ended::Regression } else { Ended::Well })
 }
 
 /// Shows a bar until the experiment is over.

@@ -79,7 +79,7 @@ pub(super) async fn file(lab: &Lab, sha256: String) -> Result<Response, AppError
 }
 
 /// A file that people read: a log, a configuration.
-pub(super) async fn text(lab: &Lab, sha256: String) -> Result<Response, AppError> {
+pub(in crate::http) async fn text(lab: &Lab, sha256: String) -> Result<Response, AppError> {
     let policy = (header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox");
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8"), policy], file(lab, sha256).await?).into_response())
 }

@@ -104,7 +104,7 @@ pub fn cell(cell: &CellReport) -> String {
         }
     }
     let mut table = Table::default();
-    let fixed = ["trial", "round", "order", "arm", "label", "state", "attempt", "started"].map(Field::from).into_iter();
+    let fixed = ["trial", "round", "order", "arm", "label", "state", "attempt", "started", "boot"].map(Field::from).into_iter();
     let metrics = series.iter().map(|series| Field::from(format!("{} [{}]", series.metric, series.unit)));
     let times = phases.iter().map(|phase| Field::from(format!("phase {phase} [ms]")));
     table.row(fixed.chain(metrics).chain(times).chain(["fault", "step", "message"].map(Field::from)));
@@ -120,6 +120,7 @@ pub fn cell(cell: &CellReport) -> String {
             Field::from(trial.state.as_str()),
             count(trial.attempt),
             Field::from(trial.started.map(when::iso).unwrap_or_default()),
+            Field::from(trial.boot.as_ref().map_or("", |boot| boot.id.as_str())),
         ];
         fields.extend(series.iter().map(|series| Field::number(trial.values.get(&series.metric).copied())));
         let took = |phase: &str| trial.phases.iter().find(|(name, _)| name == phase).map(|(_, ms)| *ms as f64);

@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use blklab_model::build::{BuildFailure, BuildFault, BuildRecord, BuildState};
+use blklab_model::crash::{BOOT_STEP, Crash, CrashKind};
 use blklab_model::experiment::state::ExperimentState;
 use blklab_model::host::{Host, HostHealth};
 use blklab_model::id::ExperimentId;
+use blklab_model::kernel::{Blob, Clock, KernelSource};
 use blklab_model::matrix::{Cell, CellKind, Impossible};
 use blklab_model::outcome::{Failure, Fault};
 use blklab_model::record::{CpuUse, OutputRef, TrialDetails};
@@ -15,7 +18,8 @@ use blklab_model::testing::{self as model, Story, noise};
 use blklab_model::time::{SpanMs, TimestampMs};
 use blklab_model::trial::TrialState;
 use blklab_model::{disk::DiskHealth, experiment, workload};
-use blklab_wire::people::{ExperimentLine, HostLine, Progress};
+use blklab_wire::agent::LastBoot;
+use blklab_wire::people::{BuildLine, ExperimentLine, HostBoot, HostDetails, HostLine, KernelLine, Progress};
 
 /// A Friday noon: what samples call now.
 pub const NOW: TimestampMs = TimestampMs(1_777_636_989_000);
@@ -33,7 +37,7 @@ const PUBLISHED: [(&str, Readers, Readers); 3] = [
 
 /// Every sample.
 pub fn all() -> Vec<Report> {
-    vec![classic(), schedulers(), under_way(), quiet(), hostile()]
+    vec![classic(), schedulers(), under_way(), quiet(), hostile(), kernels(), virtual_time()]
 }
 
 /// The published readers: two kernels, three disks, four rounds.
@@ -96,6 +100,93 @@ pub fn quiet() -> Report {
     let workloads = model::workloads(&["reader"]);
     let value = |_: &Cell, arm, round, metric: &str| if metric == "rate" { 118e6 * noise(arm, round) } else { 0.55 * noise(arm, round) };
     Story::finished(asked, workloads, hosts, value).report()
+}
+
+/// What a console says around a panic.
+const CONSOLE: &str = "\
+[   12.402311] BUG: kernel NULL pointer dereference, address: 0000000000000018
+[   12.402377] RIP: 0010:bfq_dispatch_request+0x1b/0x40 [bfq]
+[   12.402415] Call Trace:
+[   12.402431]  <TASK>
+[   12.402446]  __blk_mq_do_dispatch_sched+0xa2/0x2c0
+[   12.402487]  blk_mq_run_work_fn+0x5f/0x70
+[   12.402521]  </TASK>
+[   12.402533] Kernel panic - not syncing: Fatal exception";
+
+/// Three kernels on a virtual host, five rounds: one panics now and then, one never comes up.
+pub fn kernels() -> Report {
+    let asked = parsed(
+        r#"
+        name = "slice-idle-0"
+        title = "Do sequential readers lose when bfq does not wait for their next request?"
+        compare = "kernel"
+        baseline = "base"
+        rounds = 5
+        aa_cells = 1
+        [matrix]
+        kernel = ["base", "slice-idle-0", "broken"]
+        scheduler = ["mq-deadline", "bfq"]
+        filesystem = ["ext4"]
+        disk_class = ["sata-hdd"]
+        workload = ["rt-be-readers"]
+        "#,
+    );
+    let mut story = story(21, asked, vec![model::booting_host("vm-1", &["sata-hdd"])], |cell, arm, round, metric| {
+        let is_bfq = cell.arms[0].setting.scheduler.name == "bfq";
+        let factor = if is_bfq && arm == 1 && cell.kind == CellKind::Compare { 0.2 } else { 1.0 };
+        let rate = 33e6 * factor * noise(arm + 8 * cell.number, round);
+        if metric == "rt_over_be" { 1.0 } else { rate }
+    });
+    let crash = |kind, title: &str, excerpt: &str| Crash { kind, title: title.into(), excerpt: excerpt.into() };
+    for trial in &mut story.trials {
+        let cell = &story.cells[trial.id.cell.cell as usize];
+        let setting = &cell.arms[trial.id.arm as usize].setting;
+        let details = trial.details.get_or_insert_default();
+        match setting.kernel.label() {
+            "broken" => {
+                let hang = crash(CrashKind::DoesNotBoot, "its agent did not answer in time", "[    0.000000] Linux version 6.1.0-broken");
+                trial.state = TrialState::Failed(hang.failure(BOOT_STEP));
+                (details.boot, details.phases) = (None, Vec::new());
+            }
+            "slice-idle-0" if setting.scheduler.name == "bfq" && trial.id.round % 2 == 1 => {
+                let panic = crash(CrashKind::Panic, "Kernel panic - not syncing: Fatal exception", CONSOLE);
+                trial.state = TrialState::Failed(panic.failure("workload"));
+                details.phases.retain(|(phase, _)| phase != "unmount");
+            }
+            _ => {}
+        }
+    }
+    let over: Vec<_> = story.trials.iter().filter(|trial| trial.state == TrialState::Completed).map(|trial| trial.id).collect();
+    story.measurements.retain(|measurement| over.contains(&measurement.trial));
+    story.report()
+}
+
+/// Two kernels under the virtual clock.
+pub fn virtual_time() -> Report {
+    let asked = parsed(
+        r#"
+        name = "slice-idle-0-virtual"
+        title = "The same in virtual time"
+        compare = "kernel"
+        baseline = "base"
+        rounds = 5
+        clock = "virtual"
+        [matrix]
+        kernel = ["base", "slice-idle-0"]
+        scheduler = ["mq-deadline", "bfq"]
+        filesystem = ["ext4"]
+        disk_class = ["sata-hdd"]
+        workload = ["rt-be-readers"]
+        "#,
+    );
+    let mut host = model::booting_host("vm-2", &["sata-hdd"]);
+    host.facts.clock = Clock::Virtual;
+    let story = story(22, asked, vec![host], |cell, arm, round, _| {
+        let is_slow = cell.arms[0].setting.scheduler.name == "bfq" && arm == 1;
+        let quiet = 1.0 + (noise(arm, round) - 1.0) / 500.0;
+        33e6 * if is_slow { 0.2 } else { 1.0 } * quiet
+    });
+    story.report()
 }
 
 /// A report whose every free text tries to be markup, with one and no value where two are needed.
@@ -232,11 +323,16 @@ fn story(number: u32, asked: experiment::Experiment, hosts: Vec<Host>, value: im
         trial.started = trial.started.map(|at| at + SpanMs(begin));
         let cell = &story.cells[trial.id.cell.cell as usize];
         let setting = &cell.arms[trial.id.arm as usize].setting;
+        let boot = trial.details.take().and_then(|details| details.boot);
+        let booted = boot.as_ref().filter(|_| trial.position == 0).map(|boot| (BOOT_STEP.to_owned(), boot.ms));
+        let release = story.experiment.kernels.iter().find(|(name, _)| name.as_str() == setting.kernel.label());
+        let release = release.map_or("6.18.1", |(_, kernel)| kernel.release.as_str());
+        let phases: [(&str, u64); 5] = [("mkfs", 210), ("prepare", 640), ("drop caches", 55), ("workload", 1_150), ("unmount", 40)];
+        let phases = phases.map(|(phase, ms)| (phase.to_owned(), ms + u64::from(trial.id.round % 3)));
         trial.details = Some(TrialDetails {
-            phases: [("mkfs", 210), ("prepare", 640), ("drop caches", 55), ("workload", 1_150), ("unmount", 40)]
-                .map(|(phase, ms)| (phase.to_owned(), ms + u64::from(trial.id.round % 3)))
-                .to_vec(),
-            environment: [("kernel release", "6.18.1"), ("scheduler", setting.scheduler.name.as_str()), ("nr_requests", "256")]
+            phases: booted.into_iter().chain(phases).collect(),
+            boot,
+            environment: [("kernel release", release), ("scheduler", setting.scheduler.name.as_str()), ("nr_requests", "256")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec(),
             outputs: ["rt.out", "be.out", "monitor.txt"]
@@ -316,7 +412,7 @@ pub fn hosts() -> Vec<HostLine> {
             disk.facts.queue_depth = Some(32);
             disk.facts.tunables = [("nr_requests", "256"), ("read_ahead_kb", "128")].map(|(n, v)| (n.to_owned(), v.to_owned())).into();
         }
-        HostLine { host, online: true, job: None, at: None }
+        HostLine { host, online: true, job: None, at: None, build: None, last_boot: None }
     };
     let mut busy = line("lab-1", &["sata-hdd", "fc-array"]);
     busy.job = Some(model::id("x12.j4"));
@@ -330,6 +426,87 @@ pub fn hosts() -> Vec<HostLine> {
     away.online = false;
     away.host.last_seen = ago(7_200_000);
     vec![busy, idle, dirty, away]
+}
+
+/// A virtual host with its last boots.
+pub fn booting_host() -> HostDetails {
+    let mut host = model::booting_host("vm-1", &["sata-hdd"]);
+    host.last_seen = ago(2_000);
+    host.enrolled = ago(86_400_000);
+    host.facts.clock = Clock::Virtual;
+    host.facts.os = "Debian GNU/Linux 12 (bookworm)".into();
+    let boot = |job: u32, kernel: &str, boot_ms: Option<u64>, outcome: &str| HostBoot {
+        job: model::id(&format!("x21.j{job}")),
+        kernel: kernel.into(),
+        at: Some(ago(20_000 * i64::from(9 - job))),
+        boot_ms,
+        outcome: outcome.into(),
+    };
+    let last_boot = LastBoot { kernel: "6.1.0-base".into(), boot_ms: Some(6_300), outcome: "booted".into() };
+    HostDetails {
+        line: HostLine { host, online: true, job: Some(model::id("x21.j8")), at: None, build: None, last_boot: Some(last_boot) },
+        boots: vec![
+            boot(8, "base", Some(6_300), "booted"),
+            boot(7, "broken", None, "does not boot: its agent did not answer in time"),
+            boot(6, "slice-idle-0", Some(7_100), "booted"),
+            boot(5, "slice-idle-0", Some(5_900), "booted"),
+        ],
+    }
+}
+
+/// Kernels of the list: from git with a patch, a package, an upload.
+pub fn kernel_lines() -> Vec<KernelLine> {
+    let line = |name: &str, digit, experiments: &[u32], build| {
+        let mut kernel = model::kernel(name, digit);
+        kernel.created = ago(3_600_000);
+        KernelLine { kernel, experiments: experiments.iter().map(|id| ExperimentId(*id)).collect(), build }
+    };
+    let mut package = line("debian-6.1", 'c', &[22, 21, 20, 12, 7], None);
+    package.kernel.source = KernelSource::Package { package: "linux-image-6.1.0-40-amd64".into(), version: "6.1.153-1".into() };
+    package.kernel.release = "6.1.0-40-amd64".into();
+    package.kernel.log = None;
+    let mut upload = line("mine", 'd', &[], None);
+    upload.kernel.source = KernelSource::Upload { file: "bzImage".into() };
+    (upload.kernel.modules, upload.kernel.config, upload.kernel.log) = (None, None, None);
+    vec![line("slice-idle-0", 'b', &[21], Some(model::id("b2"))), package, upload]
+}
+
+/// Builds of the list, one in each state.
+pub fn build_lines() -> Vec<BuildLine> {
+    let line = |id: &str, kernel: &str, what: &str, state: &str, took: Option<i64>| BuildLine {
+        id: model::id(id),
+        kernel: model::id(kernel),
+        what: what.into(),
+        submitter: "ada@example.org".into(),
+        state: state.into(),
+        created: ago(7_200_000),
+        started: took.map(|_| ago(7_000_000)),
+        finished: took.filter(|ms| *ms > 0).map(|ms| ago(7_000_000 - ms)),
+    };
+    vec![
+        line("b5", "next", "master", "queued", None),
+        line("b4", "journal-rt", "v6.1.192 + 1 patch", "building on lab-1", Some(0)),
+        line("b3", "stale", "v6.1.192 + 2 patches", "failed: does not apply", Some(21_000)),
+        line("b2", "slice-idle-0", "v6.1.192 + 1 patch", "built", Some(95_000)),
+        line("b1", "base", "v6.1.192", "cancelled", Some(900)),
+    ]
+}
+
+/// A build whose patch does not apply.
+pub fn failed_build() -> BuildRecord {
+    let message = "0001-idle.mbox: does not apply\nblock/bfq-iosched.c: hunk #1 at line 7204\n-\tbfqd->bfq_slice_idle = bfq_slice_idle;\n\
+                   +\tbfqd->bfq_slice_idle = 0;";
+    BuildRecord {
+        id: model::id("b3"),
+        request: model::build_request("stale"),
+        submitter: "ada@example.org".into(),
+        state: BuildState::Failed(BuildFailure { fault: BuildFault::DoesNotApply, message: message.into() }),
+        attempt: 1,
+        log: Some(Blob { sha256: "4".repeat(64), bytes: 14 }),
+        created: ago(7_200_000),
+        started: Some(ago(7_000_000)),
+        finished: Some(ago(6_979_000)),
+    }
 }
 
 fn ago(ms: i64) -> TimestampMs {

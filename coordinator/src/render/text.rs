@@ -4,16 +4,17 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use blklab_model::kernel::Clock;
 use blklab_model::matrix::CellKind;
 use blklab_model::report::Report;
 use blklab_stats::Better;
 
 use super::compared::{Compared, counted, interval};
-use super::environment;
 use super::number::{Scale, expected, percent, signed};
 use super::plain::{Align, paragraph, table};
 use super::reading::{remedy, why_open};
 use super::word::Tone;
+use super::{environment, kernel};
 
 /// Rows of changes: a longer reply is not read.
 pub const MAX_ROWS: usize = 8;
@@ -28,7 +29,14 @@ const MAX_EXAMPLE_CHARS: usize = 200;
 pub fn render(report: &Report, base_url: &str) -> String {
     let mut rows: Vec<Compared<'_>> = counted(report, CellKind::Compare).collect();
     rows.sort_by(Compared::by_severity);
-    let parts = [head(report, &rows), what_ran(report), changes(report, &rows), open(report, &rows), links(report, base_url)];
+    let parts = [
+        head(report, &rows),
+        what_ran(report),
+        kernel_faults(report),
+        changes(report, &rows),
+        open(report, &rows),
+        links(report, base_url),
+    ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
@@ -59,6 +67,30 @@ fn what_ran(report: &Report) -> String {
     out.push_str(&paragraph(&format!("  {:<10} ", candidate_word(report)), &report.candidates.join(", ")));
     let rounds = if report.rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", report.rounds) };
     out.push_str(&paragraph("  ", &format!("same disks, {rounds} in random order, {}", environment::in_a_phrase(report))));
+    for kernel in &report.kernels {
+        let of = &kernel.kernel;
+        let words = format!("{}: {}, {}; {}", of.name, of.release, kernel::source(&of.source), kernel::boots(kernel));
+        out.push_str(&paragraph(&format!("  {:<10} ", "kernel"), &words));
+    }
+    if let Some(time) = kernel::time(report).filter(|_| !report.kernels.is_empty()) {
+        out.push_str(&paragraph(&format!("  {:<10} ", "time"), &time));
+    }
+    if report.clock == Clock::Virtual {
+        out.push_str(&paragraph(&format!("  {:<10} ", "clock"), kernel::VIRTUAL));
+    }
+    out
+}
+
+/// The arms in which the kernel failed, worst first; one alone is in the verdict already.
+fn kernel_faults(report: &Report) -> String {
+    if report.kernel_faults.len() < 2 {
+        return String::new();
+    }
+    let mut out = paragraph("  ", "failed by the kernel, of the trials that ended:");
+    for faults in report.kernel_faults.iter().take(MAX_ROWS) {
+        let (failed, base) = (kernel::failed(faults), format!("{} of {} of {}", faults.base_failed, faults.base_ended, report.baseline));
+        out.push_str(&paragraph("  ", &format!("{}: {failed} ({}), {base}", faults.label, faults.title())));
+    }
     out
 }
 
@@ -158,7 +190,7 @@ fn open_line(report: &Report, row: &Compared<'_>) -> String {
 fn failures(report: &Report) -> Vec<String> {
     let mut kinds: Vec<(String, u32)> = Vec::new();
     for failure in report.cells.iter().flat_map(|cell| &cell.trials).filter_map(|trial| trial.failure.as_ref()) {
-        let kind = format!("by the {}, {}: {}", failure.fault.word(), failure.step, failure.message);
+        let kind = format!("by the {}, {}: {}", failure.fault.word(), failure.step, failure.title());
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, times)) => *times += 1,
             None => kinds.push((kind, 1)),
@@ -247,6 +279,16 @@ mod tests {
     }
 
     #[test]
+    fn kernels_of_which_one_panics_and_one_never_comes_up() {
+        insta::assert_snapshot!(render(&testing::kernels(), URL));
+    }
+
+    #[test]
+    fn virtual_time() {
+        insta::assert_snapshot!(render(&testing::virtual_time(), URL));
+    }
+
+    #[test]
     fn nothing_changed() {
         insta::assert_snapshot!(render(&testing::quiet(), URL));
     }
@@ -268,7 +310,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn no_label_leaves_the_page(label in "\\PC{0,100}", which in 0usize..5) {
+        fn no_label_leaves_the_page(label in "\\PC{0,100}", which in 0usize..7) {
             let mut report = testing::all().swap_remove(which);
             report.headline = label.clone();
             report.baseline = label.clone();

@@ -67,6 +67,12 @@ statements! {
         FROM experiment
         WHERE state IN ($1, $2)
         ORDER BY id";
+    EXPERIMENT_KERNELS = "
+        SELECT id, kernels
+        FROM experiment
+        WHERE kernels <> '{}'
+        ORDER BY id DESC
+        LIMIT $1";
     EXPERIMENT_STATE_SET = "
         UPDATE experiment
         SET state = $3, started = COALESCE(started, $4), finished = COALESCE(finished, $5)
@@ -116,6 +122,17 @@ pub async fn experiment_list(tx: &mut Tx, limit: u32, before: Option<ExperimentI
 pub async fn experiment_list_open(tx: &mut Tx) -> Result<Vec<ExperimentRecord>, StoreError> {
     let found: Vec<ExperimentColumns> = rows!(tx, EXPERIMENT_LIST_OPEN, OPEN[0].word(), OPEN[1].word())?;
     found.into_iter().map(ExperimentColumns::read).collect()
+}
+
+/// Names of the kernels of the lab in the `limit` newest experiments that have any, the newest first.
+pub async fn experiment_kernels(tx: &mut Tx, limit: u32) -> Result<Vec<(ExperimentId, Vec<KernelName>)>, StoreError> {
+    let found: Vec<(i64, String)> = rows!(tx, EXPERIMENT_KERNELS, i64::from(limit))?;
+    let read = |(id, kernels): (i64, String)| {
+        let place = Place { table: "experiment", key: &format_args!("x{id}") };
+        let kernels: BTreeMap<KernelName, KernelRecord> = place.json("kernels", &kernels)?;
+        Ok((ExperimentId(place.number("id", id)?), kernels.into_keys().collect()))
+    };
+    found.into_iter().map(read).collect()
 }
 
 /// Compare-and-set of an experiment's state. The first job that runs sets `started`, the end sets `finished`.
@@ -221,6 +238,23 @@ mod tests {
             assert_eq!(numbers(experiment_list(&mut tx, 2, None).await.unwrap()), [5, 4]);
             assert_eq!(numbers(experiment_list(&mut tx, 2, Some(ExperimentId(4))).await.unwrap()), [3, 2]);
             assert_eq!(numbers(experiment_list_open(&mut tx).await.unwrap()), [1, 3, 5]);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn kernels_are_found_by_experiment() {
+        for_each_store(async |store| {
+            let kernel = blklab_model::testing::kernel("patched", 'b');
+            let mut sample = Sample::small();
+            sample.insert(&store).await;
+            sample.new.kernels.insert(kernel.name.clone(), kernel.clone());
+            let (first, second) = (sample.insert(&store).await, sample.insert(&store).await);
+            let mut tx = store.read().await.unwrap();
+            let names = vec![kernel.name.clone()];
+            assert_eq!(experiment_kernels(&mut tx, 5).await.unwrap(), [(second, names.clone()), (first, names.clone())]);
+            assert_eq!(experiment_kernels(&mut tx, 1).await.unwrap(), [(second, names)]);
+            assert_eq!(experiment_get(&mut tx, first).await.unwrap().unwrap().kernels[&kernel.name], kernel);
         })
         .await;
     }

@@ -35,6 +35,12 @@ statements! {
         WHERE job.state = $1 AND job.host = $2 AND experiment.state IN ($3, $4)
         ORDER BY job.experiment, job.round, job.number
         LIMIT 1";
+    JOB_LIST_LAST_OF_HOST = "
+        SELECT experiment, number, host, kernel, round, state, lease_host, lease_until
+        FROM job
+        WHERE state IN ($1, $2) AND host = $3
+        ORDER BY experiment DESC, round DESC, number DESC
+        LIMIT $4";
     JOB_STATE_SET = "
         UPDATE job
         SET state = $6, lease_host = $7, lease_until = $8
@@ -74,6 +80,13 @@ pub async fn job_queued_for(tx: &mut Tx, host: &HostName) -> Result<Option<JobRe
     let queued = JobState::Queued.word();
     let found: Option<JobColumns> = row!(tx, JOB_QUEUED_FOR, queued, host.as_str(), OPEN[0].word(), OPEN[1].word())?;
     found.map(JobColumns::read).transpose()
+}
+
+/// The `limit` newest jobs that a host has worked on, the newest first.
+pub async fn job_list_last_of_host(tx: &mut Tx, host: &HostName, limit: u32) -> Result<Vec<JobRecord>, StoreError> {
+    let done = JobState::Done.word();
+    let found: Vec<JobColumns> = rows!(tx, JOB_LIST_LAST_OF_HOST, done, LEASED, host.as_str(), i64::from(limit))?;
+    found.into_iter().map(JobColumns::read).collect()
 }
 
 /// Compare-and-set of a job's state, lease included.
@@ -198,6 +211,24 @@ mod tests {
             assert_eq!(job_list_leased(&mut tx).await.unwrap().len(), 6);
             assert!(job_queued_for(&mut tx, &id("b")).await.unwrap().is_some(), "the jobs of another host are left");
             assert!(job_queued_for(&mut tx, &id("c")).await.unwrap().is_none());
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn the_last_jobs_of_a_host_are_those_it_worked_on() {
+        for_each_store(async |store| {
+            let experiment = on_two_hosts().insert(&store).await;
+            on_two_hosts().insert(&store).await;
+            let mut tx = store.write().await.unwrap();
+            let mine: Vec<JobId> =
+                job_list(&mut tx, experiment).await.unwrap().iter().filter(|job| job.host == id("a")).map(|job| job.id).collect();
+            assert!(job_state_set(&mut tx, mine[0], &JobState::Queued, &JobState::Done).await.unwrap());
+            assert!(job_state_set(&mut tx, mine[1], &JobState::Queued, &leased(5)).await.unwrap());
+            let ids = |jobs: Vec<JobRecord>| jobs.into_iter().map(|job| job.id).collect::<Vec<_>>();
+            assert_eq!(ids(job_list_last_of_host(&mut tx, &id("a"), 5).await.unwrap()), [mine[1], mine[0]]);
+            assert_eq!(ids(job_list_last_of_host(&mut tx, &id("a"), 1).await.unwrap()), [mine[1]]);
+            assert_eq!(ids(job_list_last_of_host(&mut tx, &id("b"), 5).await.unwrap()), []);
         })
         .await;
     }

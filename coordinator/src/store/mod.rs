@@ -33,9 +33,11 @@ pub use build::{
 };
 pub use cell::{cell_get, cell_list};
 pub use error::StoreError;
-pub use experiment::{NewExperiment, experiment_get, experiment_insert, experiment_list, experiment_list_open, experiment_state_set};
+pub use experiment::{
+    NewExperiment, experiment_get, experiment_insert, experiment_kernels, experiment_list, experiment_list_open, experiment_state_set,
+};
 pub use host::{HostRow, Seen, disk_health_set, host_get, host_health_set, host_list, host_put, host_seen};
-pub use job::{job_get, job_list, job_list_leased, job_queued_for, job_state_set};
+pub use job::{job_get, job_list, job_list_last_of_host, job_list_leased, job_queued_for, job_state_set};
 pub use kernel::{kernel_delete, kernel_get, kernel_insert, kernel_list, kernel_list_of_id};
 pub use measurement::{measurement_list, measurement_put};
 pub use meta::{meta_get, meta_set};

@@ -38,6 +38,24 @@ impl CrashKind {
         }
     }
 
+    /// `3 trials` do this.
+    pub fn past(self) -> &'static str {
+        match self {
+            CrashKind::DoesNotBoot => "did not boot",
+            CrashKind::Panic => "panicked",
+            CrashKind::Oops => "oopsed",
+            CrashKind::Hang => "hung",
+            CrashKind::PowerLost => "lost power",
+            CrashKind::Lab => "were spoilt by the lab",
+        }
+    }
+
+    /// The kind that a failure's title begins with, if it is that of a crash.
+    pub fn of_title(title: &str) -> Option<Self> {
+        let all = [CrashKind::DoesNotBoot, CrashKind::Panic, CrashKind::Oops, CrashKind::Hang, CrashKind::PowerLost, CrashKind::Lab];
+        all.into_iter().find(|kind| title.strip_prefix(kind.words()).is_some_and(|rest| rest.starts_with(": ")))
+    }
+
     /// Whose fault it is.
     pub fn fault(self) -> Fault {
         match self {
@@ -92,6 +110,8 @@ mod tests {
             Crash { kind: CrashKind::Panic, title: "Kernel panic - not syncing: Fatal exception".into(), excerpt: "a\nb".into() };
         let failure = crash.failure("workload");
         assert_eq!(failure.title(), "panic: Kernel panic - not syncing: Fatal exception");
+        assert_eq!(CrashKind::of_title(failure.title()), Some(CrashKind::Panic));
+        assert_eq!(CrashKind::of_title("panicky: x"), None);
         assert_eq!((failure.console(), failure.fault), (Some("a\nb"), Fault::Kernel));
         crash.excerpt.clear();
         assert_eq!(crash.failure(BOOT_STEP).console(), None);

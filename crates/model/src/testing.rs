@@ -10,7 +10,7 @@ use crate::host::{Host, HostFacts, HostHealth};
 use crate::id::{CellId, ExperimentId, JobId, TrialId, WorkloadName};
 use crate::kernel::{Blob, BootMethod, KernelRecord, KernelSource};
 use crate::matrix::Cell;
-use crate::record::{CpuUse, ExperimentRecord, Measurement, TrialDetails, TrialRecord};
+use crate::record::{Boot, CpuUse, ExperimentRecord, Measurement, TrialDetails, TrialRecord};
 use crate::time::{SpanMs, TimestampMs};
 use crate::trial::TrialState;
 use crate::workload::Workload;
@@ -209,6 +209,7 @@ impl Story {
                 let cell = &expansion.cells[trial.cell as usize];
                 let id = TrialId { cell: CellId { experiment: number, cell: trial.cell }, round: planned.round, arm: trial.arm };
                 let started = TimestampMs(trials.len() as i64 * 2_000);
+                let boot = planned.kernel.is_booted().then(|| Boot { id: format!("boot-of-job-{job}"), ms: 6_300 });
                 trials.push(TrialRecord {
                     id,
                     job: JobId { experiment: number, job },
@@ -220,6 +221,7 @@ impl Story {
                     ended: Some(started + SpanMs(1_900)),
                     details: Some(TrialDetails {
                         cpu: Some(CpuUse { user_pct: 1.0, system_pct: 5.0, iowait_pct: 40.0 }),
+                        boot,
                         ..TrialDetails::default()
                     }),
                 });
@@ -229,11 +231,13 @@ impl Story {
                 }
             }
         }
+        let named = experiment.matrix.kernels.iter().filter(|kernel| kernel.is_booted());
+        let kernels = named.zip('a'..='f').map(|(name, digit)| kernel(name.label(), digit));
         let experiment = ExperimentRecord {
             id: number,
+            kernels: kernels.map(|kernel| (kernel.name.clone(), kernel)).collect(),
             definition: experiment,
             workloads,
-            kernels: BTreeMap::new(),
             seed: 1,
             state: ExperimentState::Finished,
             submitter: "someone".into(),

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use blklab_model::host::Host;
 use blklab_model::id::{BuildId, ExperimentId, HostName, JobId, KernelId, KernelName};
-use blklab_model::kernel::{Blob, KernelSource};
+use blklab_model::kernel::{Blob, KernelRecord, KernelSource};
 use blklab_model::time::TimestampMs;
+
+use crate::agent::LastBoot;
 
 /// `POST /api/v1/experiments`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -136,6 +138,48 @@ pub struct HostLine {
     pub job: Option<JobId>,
     /// Trial and phase, in words.
     pub at: Option<String>,
+    /// The kernel build it works on.
+    #[serde(default)]
+    pub build: Option<BuildId>,
+    /// How its last boot went, where it boots kernels.
+    #[serde(default)]
+    pub last_boot: Option<LastBoot>,
+}
+
+/// `/hosts/NAME.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostDetails {
+    /// The host with what it does now.
+    #[serde(flatten)]
+    pub line: HostLine,
+    /// Its last boots for experiments, the newest first.
+    pub boots: Vec<HostBoot>,
+}
+
+/// A boot of a host for a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostBoot {
+    /// The job.
+    pub job: JobId,
+    /// The kernel's name in the lab, or `as-booted`.
+    pub kernel: String,
+    /// When the first report of a trial in it came in.
+    pub at: Option<TimestampMs>,
+    /// From the order to the agent's answer, milliseconds; none when it did not answer.
+    pub boot_ms: Option<u64>,
+    /// `booted`, or why not.
+    pub outcome: String,
+}
+
+/// A kernel with what the lab did with it: `/kernels.json` is a list of these.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelLine {
+    /// The kernel.
+    pub kernel: KernelRecord,
+    /// Experiments that name it, the newest first; only the newest experiments of the lab are looked through.
+    pub experiments: Vec<ExperimentId>,
+    /// The build that gave it.
+    pub build: Option<BuildId>,
 }
 
 /// `POST /api/v1/kernels`, after the files were put at `PUT /api/v1/blobs/SHA256`.

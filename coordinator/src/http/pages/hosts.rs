@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use blklab_model::id::HostName;
-use blklab_wire::people::HostLine;
+use blklab_wire::people::{HostDetails, HostLine};
 
 use super::page::{Page, PageError};
 use crate::http::error::AppError;
@@ -21,18 +21,18 @@ pub(super) async fn list_json(State(lab): State<Lab>) -> Result<Json<Vec<HostLin
 
 /// A host may be called `a.json`: the whole name is tried before its twin.
 pub(super) async fn one(State(lab): State<Lab>, Path(name): Path<String>) -> Result<Response, PageError> {
-    if let Some(line) = find(&lab, &name).await? {
-        return Ok(Page(HostPage::new(&line, lab.now())).into_response());
+    if let Some(host) = find(&lab, &name).await? {
+        return Ok(Page(HostPage::new(&host, lab.now())).into_response());
     }
     let twin = match name.strip_suffix(".json") {
         Some(name) => find(&lab, name).await?,
         None => None,
     };
-    let line = twin.ok_or_else(|| AppError::not_found(format!("there is no host `{name}`")))?;
-    Ok(Json(line).into_response())
+    let host = twin.ok_or_else(|| AppError::not_found(format!("there is no host `{name}`")))?;
+    Ok(Json(host).into_response())
 }
 
-async fn find(lab: &Lab, name: &str) -> Result<Option<HostLine>, AppError> {
+async fn find(lab: &Lab, name: &str) -> Result<Option<HostDetails>, AppError> {
     match name.parse::<HostName>() {
         Ok(name) => Ok(lab.host(&name).await?),
         Err(_) => Ok(None),

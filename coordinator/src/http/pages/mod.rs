@@ -1,8 +1,10 @@
 //! Pages for people and their twins for programs: the same address with `.json`, `.csv` or `.txt`. Extract, call the lab, render.
 
+mod builds;
 mod experiments;
 mod home;
 mod hosts;
+mod kernels;
 mod method;
 mod page;
 mod queue;
@@ -24,6 +26,15 @@ pub fn router() -> Router<Lab> {
         .route("/hosts", get(hosts::list))
         .route("/hosts.json", get(hosts::list_json))
         .route("/hosts/{name}", get(hosts::one))
+        .route("/kernels", get(kernels::list))
+        .route("/kernels.json", get(kernels::list_json))
+        .route("/kernels/{name}", get(kernels::one))
+        .route("/kernels/{name}/config", get(kernels::config))
+        .route("/kernels/{name}/log", get(kernels::log))
+        .route("/builds", get(builds::list))
+        .route("/builds.json", get(builds::list_json))
+        .route("/builds/{id}", get(builds::one))
+        .route("/builds/{id}/log", get(builds::log))
         .route("/queue", get(queue::page))
         .route("/queue.json", get(queue::json))
         .route("/method", get(method::page))

@@ -6,6 +6,7 @@ use blklab_stats::{Comparison, Design, Judgement, Policy, Verdict, bh, compare, 
 
 use super::headline::headline;
 use super::{ArmReport, CellReport, ComparisonReport, Counts, Point, Report, ReportDisk, ReportHost, Series, TrialCounts, TrialReport};
+use super::{kernel, time};
 use crate::host::{Host, HostFacts};
 use crate::id::{CellId, TrialId};
 use crate::matrix::{Cell, CellKind, Setting};
@@ -52,6 +53,10 @@ pub fn build(inputs: Inputs<'_>) -> Report {
         axis: experiment.definition.compare.to_string(),
         baseline: experiment.definition.baseline.clone(),
         candidates: labels.into_iter().filter(|label| *label != experiment.definition.baseline).collect(),
+        clock: experiment.definition.clock,
+        kernels: kernel::kernels(&inputs),
+        kernel_faults: kernel::faults(&cells),
+        time: time::spent(inputs.trials),
         alpha: experiment.definition.alpha,
         headline: String::new(),
         counts,
@@ -227,6 +232,7 @@ fn build_trial(order: usize, trial: &TrialRecord, index: &Index<'_>) -> TrialRep
         warnings: details.warnings,
         phases: details.phases,
         environment: details.environment,
+        boot: details.boot,
     }
 }
 

@@ -1,14 +1,18 @@
-//! The verdict in one sentence. A single look can only suspect; it says so.
+//! The verdict in one sentence, behind one about kernels that failed where there are any. A single look can only suspect; it says so.
 
-use super::Report;
+use super::{KernelFaults, Report};
 use crate::experiment::state::ExperimentState;
 
 /// The sentence that stands first on every rendering.
 pub fn headline(report: &Report) -> String {
-    let sentence = verdict(report);
+    let faults = kernel_faults(report);
+    let sentence = match &faults {
+        Some(faults) => format!("{faults} {}", verdict(report)),
+        None => verdict(report),
+    };
     let sentence = match report.state {
         ExperimentState::Finished => sentence,
-        ExperimentState::Queued | ExperimentState::Running if report.counts.tested() == 0 => {
+        ExperimentState::Queued | ExperimentState::Running if report.counts.tested() == 0 && faults.is_none() => {
             let over = report.trials.completed + report.trials.failed;
             return format!("No verdict yet: {over} of {} trials are over.", report.trials.planned);
         }
@@ -23,6 +27,43 @@ pub fn headline(report: &Report) -> String {
             report.aa_counts.tested()
         ),
     }
+}
+
+/// A title longer than this says no more; it may be a whole line of a console.
+const MAX_TITLE: usize = 100;
+
+/// The worst of the candidates under which the kernel failed, or failed no more.
+fn kernel_faults(report: &Report) -> Option<String> {
+    let worst = report.kernel_faults.first()?;
+    let KernelFaults { label, ended, failed, base_ended, base_failed, .. } = worst;
+    let (verb, base) = (worst.verb(), &report.baseline);
+    let title: String = worst.title().chars().take(MAX_TITLE).collect();
+    let sentence = if worst.is_regression() {
+        let of_base = of(*base_failed, *base_ended, "");
+        format!("Kernel regression: {} of {label} {verb} ({title}), {of_base} of {base}.", of(*failed, *ended, trials(*ended)))
+    } else if worst.is_improvement() {
+        let mine = of(*failed, *ended, trials(*ended));
+        format!("The kernel fails less: {mine} of {label}, {} of {base} {verb} ({title}).", of(*base_failed, *base_ended, ""))
+    } else {
+        let (mine, of_base) = (of(*failed, *ended, trials(*ended)), of(*base_failed, *base_ended, ""));
+        format!("The kernel {verb} in {mine} of {label}, and in {of_base} of {base} ({title}).")
+    };
+    let more = report.kernel_faults[1..].iter().filter(|faults| faults.is_regression()).count();
+    Some(match more {
+        0 => sentence,
+        1 => format!("{sentence} It fails under 1 more candidate."),
+        n => format!("{sentence} It fails under {n} more candidates."),
+    })
+}
+
+/// `3 of 5 trials`, `none of 5`.
+fn of(failed: u32, ended: u32, what: &str) -> String {
+    let failed = if failed == 0 { "none".to_owned() } else { failed.to_string() };
+    format!("{failed} of {ended} {what}").trim_end().to_owned()
+}
+
+fn trials(n: u32) -> &'static str {
+    if n == 1 { "trial" } else { "trials" }
 }
 
 fn verdict(report: &Report) -> String {

@@ -4,6 +4,8 @@
 
 pub mod build;
 pub mod headline;
+pub mod kernel;
+pub mod time;
 
 use std::collections::BTreeMap;
 
@@ -15,11 +17,15 @@ use crate::disk::DiskFacts;
 use crate::experiment::state::ExperimentState;
 use crate::host::HostFacts;
 use crate::id::{CellId, DiskClass, DiskId, ExperimentId, HostName, TrialId, WorkloadName};
+use crate::kernel::Clock;
 use crate::matrix::{CellKind, Impossible};
 use crate::outcome::Failure;
-use crate::record::CpuUse;
+use crate::record::{Boot, CpuUse};
 use crate::time::TimestampMs;
 use crate::workload::metric::{Better, Role};
+
+pub use kernel::{KernelFaults, ReportKernel};
+pub use time::TimeSpent;
 
 /// Everything about one experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +60,18 @@ pub struct Report {
     pub baseline: String,
     /// Labels of the candidates, in the order of the file.
     pub candidates: Vec<String>,
+    /// What its times were measured by.
+    #[serde(default)]
+    pub clock: Clock,
+    /// The kernels of the lab that it names, with their boots.
+    #[serde(default)]
+    pub kernels: Vec<ReportKernel>,
+    /// Candidates under which the kernel failed, or stopped failing, worst first.
+    #[serde(default)]
+    pub kernel_faults: Vec<KernelFaults>,
+    /// Where the time went.
+    #[serde(default)]
+    pub time: TimeSpent,
     /// Nominal level of a single comparison.
     pub alpha: f64,
     /// The verdict in one sentence.
@@ -250,4 +268,14 @@ pub struct TrialReport {
     pub phases: Vec<(String, u64)>,
     /// What was read back.
     pub environment: Vec<(String, String)>,
+    /// The boot it ran in; trials that share one are not independent of one another.
+    #[serde(default)]
+    pub boot: Option<Boot>,
+}
+
+impl Report {
+    /// Is something worse: a value, or a kernel that fails where the baseline's does not?
+    pub fn is_regression(&self) -> bool {
+        self.counts.regressions > 0 || self.kernel_faults.iter().any(KernelFaults::is_regression)
+    }
 }

@@ -22,6 +22,8 @@ pub(super) struct TrialRow {
     pub(super) label: String,
     pub(super) state: String,
     pub(super) failure: Option<String>,
+    /// What the console said around the crash of a kernel.
+    pub(super) console: Option<String>,
     pub(super) attempt: u32,
     pub(super) started: Option<When>,
     pub(super) values: Vec<String>,
@@ -64,7 +66,8 @@ impl TrialRow {
             arm: trial.arm,
             label: cell.arms.get(trial.arm as usize).map(|arm| arm.label.clone()).unwrap_or_default(),
             state: trial.state.clone(),
-            failure: trial.failure.as_ref().map(|f| format!("by the {}, at {}: {}", f.fault.word(), f.step, f.message)),
+            failure: trial.failure.as_ref().map(|f| format!("by the {}, at {}: {}", f.fault.word(), f.step, f.title())),
+            console: trial.failure.as_ref().and_then(|f| f.console()).map(str::to_owned),
             attempt: trial.attempt,
             started: trial.started.map(|started| When::new(started, now)),
             values: scales.iter().map(value).collect(),

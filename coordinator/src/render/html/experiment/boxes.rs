@@ -59,6 +59,12 @@ impl AaBox {
                 ),
             ),
         };
+        // Both labels are one kernel, hence one boot.
+        let sentence = if report.axis == "kernel" && tested > 0 {
+            format!("{sentence} Both labels of a round run in one boot, so what differs from boot to boot does not show here.")
+        } else {
+            sentence
+        };
         AaBox { badge, sentence, alarms }
     }
 }

@@ -1,10 +1,13 @@
 //! The lists of an experiment's page: what got worse, what got better, what could not be judged, what failed.
 
+use std::collections::BTreeMap;
+
 use blklab_model::id::TrialId;
-use blklab_model::report::Report;
+use blklab_model::report::{KernelFaults, Report, TrialReport};
 
 use crate::render::compared::Compared;
 use crate::render::html::Badge;
+use crate::render::kernel;
 use crate::render::number::{change, percent};
 use crate::render::reading::{remedy, why_open};
 use crate::render::word::Tone;
@@ -47,12 +50,14 @@ pub(super) struct OpenRow {
     pub(super) url: String,
 }
 
-/// A kind of failure: the same fault at the same step with the same message.
+/// A kind of failure: the same fault at the same step with the same message, whatever a console said beside it.
 pub(super) struct FailureRow {
     pub(super) times: usize,
     pub(super) fault: &'static str,
     pub(super) step: String,
     pub(super) message: String,
+    /// What the console of the first one said.
+    pub(super) console: Option<String>,
     /// Trial and the page of its cell.
     pub(super) examples: Vec<(TrialId, String)>,
     pub(super) more: usize,
@@ -98,23 +103,63 @@ pub(super) fn failures(report: &Report) -> Vec<FailureRow> {
     let mut kinds: Vec<FailureRow> = Vec::new();
     for trial in report.cells.iter().flat_map(|cell| &cell.trials) {
         let Some(failure) = &trial.failure else { continue };
-        let same = |kind: &FailureRow| kind.fault == failure.fault.word() && kind.step == failure.step && kind.message == failure.message;
+        let same = |kind: &FailureRow| kind.fault == failure.fault.word() && kind.step == failure.step && kind.message == failure.title();
         let at = kinds.iter().position(same).unwrap_or_else(|| {
-            let (fault, step, message) = (failure.fault.word(), failure.step.clone(), failure.message.clone());
-            kinds.push(FailureRow { times: 0, fault, step, message, examples: Vec::new(), more: 0 });
+            kinds.push(FailureRow {
+                times: 0,
+                fault: failure.fault.word(),
+                step: failure.step.clone(),
+                message: failure.title().to_owned(),
+                console: failure.console().map(str::to_owned),
+                examples: Vec::new(),
+                more: 0,
+            });
             kinds.len() - 1
         });
         let kind = &mut kinds[at];
         kind.times += 1;
         if kind.examples.len() < MAX_EXAMPLES {
-            let url = format!("/experiments/{}/cells/{}#{}", trial.id.cell.experiment, trial.id.cell.cell, trial.id);
-            kind.examples.push((trial.id, url));
+            kind.examples.push((trial.id, trial_url(trial.id)));
         } else {
             kind.more += 1;
         }
     }
     kinds.sort_by_key(|kind| std::cmp::Reverse(kind.times));
     kinds
+}
+
+/// A candidate under which the kernel failed.
+pub(super) struct FaultRow {
+    pub(super) candidate: String,
+    pub(super) badge: Badge,
+    /// `0 of 6`, of the baseline.
+    pub(super) base: String,
+    /// What was said, with how often.
+    pub(super) titles: Vec<(String, u32)>,
+    /// A trial with the most frequent one, with its page and what its console said.
+    pub(super) example: Option<(TrialId, String, Option<String>)>,
+}
+
+/// Kernel faults by candidate, worst first.
+pub(super) fn kernel_faults(report: &Report) -> Vec<FaultRow> {
+    let trials: BTreeMap<TrialId, &TrialReport> =
+        report.cells.iter().flat_map(|cell| &cell.trials).map(|trial| (trial.id, trial)).collect();
+    let row = |faults: &KernelFaults| {
+        let tone = if faults.is_regression() { Tone::Worse } else { Tone::Failed };
+        let console = |trial: &TrialId| trials.get(trial)?.failure.as_ref()?.console().map(str::to_owned);
+        FaultRow {
+            candidate: faults.label.clone(),
+            badge: Badge::of(if faults.is_improvement() { Tone::Better } else { tone }, kernel::failed(faults)),
+            base: format!("{} of {}", faults.base_failed, faults.base_ended),
+            titles: faults.titles.clone(),
+            example: faults.example.map(|trial| (trial, trial_url(trial), console(&trial))),
+        }
+    };
+    report.kernel_faults.iter().map(row).collect()
+}
+
+fn trial_url(trial: TrialId) -> String {
+    format!("/experiments/{}/cells/{}#{trial}", trial.cell.experiment, trial.cell.cell)
 }
 
 fn url(row: &Compared<'_>) -> String {

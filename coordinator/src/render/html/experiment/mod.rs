@@ -7,21 +7,22 @@ mod lists;
 use std::collections::BTreeSet;
 
 use askama::Template;
+use blklab_model::kernel::Clock;
 use blklab_model::matrix::CellKind;
-use blklab_model::report::Report;
+use blklab_model::report::{Report, ReportKernel};
 use blklab_model::time::TimestampMs;
 use blklab_wire::people::Progress;
 
 use super::Badge;
 use super::line::left;
 use crate::render::compared::{Compared, counted};
-use crate::render::environment;
 use crate::render::svg::{FOREST_ROWS, Svg, forest, progress};
 use crate::render::when::{When, span};
 use crate::render::word::{Tone, overall};
+use crate::render::{environment, kernel};
 use boxes::{AaBox, MethodBox};
 use heat::Heat;
-use lists::{ChangeRow, FailureRow, Listed, OpenRow};
+use lists::{ChangeRow, FailureRow, FaultRow, Listed, OpenRow};
 
 /// The page of an experiment.
 #[derive(Template)]
@@ -33,7 +34,14 @@ pub struct ExperimentPage<'a> {
     tone: &'static str,
     created: When,
     took: Option<String>,
-    kernels: Vec<String>,
+    /// Releases of the hosts, where no kernel is booted.
+    releases: Vec<String>,
+    kernels: Vec<KernelRow>,
+    /// Where the time went.
+    time: Option<String>,
+    /// What the virtual clock cannot show.
+    clock: Option<&'static str>,
+    faults: Vec<FaultRow>,
     environment: String,
     bar: Option<Bar<'a>>,
     heat: Heat,
@@ -47,6 +55,14 @@ pub struct ExperimentPage<'a> {
     failures: Vec<FailureRow>,
     aa: AaBox,
     method: MethodBox,
+}
+
+/// A kernel of the lab.
+struct KernelRow {
+    name: String,
+    release: String,
+    source: String,
+    boots: String,
 }
 
 /// One side of what changed.
@@ -72,6 +88,7 @@ impl<'a> ExperimentPage<'a> {
         rows.sort_by(Compared::by_severity);
         let measured: Vec<Compared<'_>> = rows.iter().filter(|row| row.numbers().is_some()).copied().collect();
         let tone = match report.counts.tested() {
+            _ if report.is_regression() => Tone::Worse,
             0 if !report.state.is_over() => Tone::Waiting,
             _ => overall(&report.counts),
         };
@@ -81,7 +98,11 @@ impl<'a> ExperimentPage<'a> {
             tone: tone.class(),
             created: When::new(report.created, now),
             took: report.started.map(|started| span((report.finished.unwrap_or(now) - started).0.unsigned_abs())),
-            kernels: report.hosts.iter().map(|host| host.facts.kernel_release.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
+            releases: report.hosts.iter().map(|host| host.facts.kernel_release.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
+            kernels: report.kernels.iter().map(KernelRow::new).collect(),
+            time: kernel::time(report),
+            clock: (report.clock == Clock::Virtual).then_some(kernel::VIRTUAL),
+            faults: lists::kernel_faults(report),
             environment: environment::in_a_phrase(report),
             bar: live.filter(|_| !report.state.is_over()).map(Bar::new),
             heat,
@@ -93,6 +114,13 @@ impl<'a> ExperimentPage<'a> {
             aa: AaBox::new(report),
             method: MethodBox::new(report),
         }
+    }
+}
+
+impl KernelRow {
+    fn new(row: &ReportKernel) -> KernelRow {
+        let of = &row.kernel;
+        KernelRow { name: of.name.to_string(), release: of.release.clone(), source: kernel::source(&of.source), boots: kernel::boots(row) }
     }
 }
 
@@ -129,6 +157,18 @@ mod tests {
     #[test]
     fn something_of_everything() {
         insta::assert_snapshot!(ExperimentPage::new(&testing::schedulers(), None, NOW).render().unwrap());
+    }
+
+    #[test]
+    fn kernels_of_which_one_panics_and_one_never_comes_up() {
+        insta::assert_snapshot!(ExperimentPage::new(&testing::kernels(), None, NOW).render().unwrap());
+    }
+
+    #[test]
+    fn virtual_time_is_not_passed_off_as_real() {
+        let page = ExperimentPage::new(&testing::virtual_time(), None, NOW).render().unwrap();
+        assert!(page.contains("they cannot show what caches, locks, memory or several processors cost"), "{page}");
+        assert!(page.contains("/method#virtual-time"), "{page}");
     }
 
     #[test]

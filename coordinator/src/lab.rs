@@ -7,8 +7,7 @@ use anyhow::Context;
 use blklab_model::time::TimestampMs;
 use tokio::sync::watch;
 
-use crate::analyse::eta::Histories;
-use crate::analyse::headlines::Headlines;
+use crate::analyse::kept::Kept;
 use crate::artifact::Artifacts;
 use crate::clock::Clock;
 use crate::store::Store;
@@ -28,9 +27,9 @@ pub struct Lab {
     /// Who may do what.
     pub tokens: Arc<Tokens>,
     /// Headlines of reports.
-    pub(crate) headlines: Arc<Headlines>,
-    /// What earlier trials took.
-    pub(crate) histories: Arc<Histories>,
+    pub(crate) headlines: Arc<Kept<String>>,
+    /// How long experiments will take.
+    pub(crate) etas: Arc<Kept<Option<u64>>>,
     /// Counts changes: waiting claims and live pages look at it.
     changes: watch::Sender<u64>,
 }
@@ -52,7 +51,7 @@ impl Lab {
             clock,
             tokens: Arc::new(tokens),
             headlines: Arc::default(),
-            histories: Arc::default(),
+            etas: Arc::default(),
             changes: watch::Sender::new(0),
         })
     }

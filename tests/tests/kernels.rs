@@ -422,6 +422,14 @@ async fn what_a_builder_says_is_checked() {
     let error = lab.add_kernel_or("patched", 'c').await.unwrap_err().to_string();
     assert!(error.contains("the name `patched` belongs to build b1, which is under way"), "{error}");
 
+    let mut nameless = built(&builder, 'd').await;
+    nameless.build_id = String::new();
+    client.build(&build_request("nameless"), "a tester").await.unwrap();
+    let other = lab.builder("builder-2").await;
+    let second = other.claim_build().await.unwrap().unwrap();
+    assert!(other.report_build(&second, BuildOutcome::Built(Box::new(nameless)), None).await.unwrap().counted);
+    assert!(matches!(state(&lab, second.build).await, BuildState::Failed(failure) if failure.message.contains("no host can prove")));
+
     client.cancel_build(spec.build).await.unwrap();
     assert!(builder.heartbeat_of_build(spec.build).await.unwrap().drop_build);
     let kernel = BuildOutcome::Built(Box::new(built(&builder, 'b').await));
@@ -432,5 +440,5 @@ async fn what_a_builder_says_is_checked() {
     evil.repo = "ext::sh -c true".into();
     assert!(client.build(&evil, "a tester").await.unwrap_err().to_string().contains("is no address of a git repository"));
     let states: Vec<String> = client.builds().await.unwrap().into_iter().map(|line| line.state).collect();
-    assert_eq!(states, ["cancelled"]);
+    assert_eq!(states, ["failed: does not configure", "cancelled"]);
 }

@@ -1,14 +1,13 @@
 //! How long something will take: the trials of an experiment itself and, where those are not enough, of earlier ones on the same hosts.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use blklab_model::id::{ExperimentId, HostName};
 use blklab_model::matrix::Cell;
 use blklab_model::plan::PlannedJob;
 use blklab_model::plan::estimate::{History, Work};
 use blklab_model::record::{ExperimentRecord, TrialRecord};
+use blklab_model::time::{SpanMs, TimestampMs};
 
+use super::kept::Basis;
 use crate::lab::Lab;
 use crate::store::{self, StoreError, Tx};
 
@@ -18,12 +17,8 @@ const LOOK_BACK: u32 = 10;
 /// Experiments with more trials than this are not looked through: one of that size is months of a host, and takes seconds to read.
 const MAX_TRIALS: u32 = 20_000;
 
-/// Histories kept at most; then all are forgotten, which only costs time.
-const MAX_KEPT: usize = 200;
-
-/// What earlier experiments have seen, by the experiment that asks: it changes too little to be read again for each look at a page.
-#[derive(Debug, Default)]
-pub struct Histories(Mutex<HashMap<ExperimentId, Arc<History>>>);
+/// What earlier experiments say is read again after so long: they may have gone on meanwhile.
+const FRESH: SpanMs = SpanMs::seconds(60);
 
 impl Lab {
     /// Milliseconds that a plan takes once it begins, if anything like it was ever seen.
@@ -32,50 +27,46 @@ impl Lab {
         Ok(Work::planned(cells, jobs).takes_ms(&History::default(), &earlier))
     }
 
-    /// Milliseconds until an experiment is over, from the moment it has its hosts for itself; none when it is over.
+    /// Milliseconds until an experiment is over, from the moment it has its hosts for itself; none when it is over, and when nothing like
+    /// the rest of it was ever seen. `trials` are read where the caller has none.
     pub(crate) async fn eta_ms(
         &self,
         tx: &mut Tx,
         experiment: &ExperimentRecord,
-        trials: &[TrialRecord],
+        over: u32,
+        trials: Option<&[TrialRecord]>,
     ) -> Result<Option<u64>, StoreError> {
         if experiment.state.is_over() {
             return Ok(None);
         }
-        let cells = store::cell_list(tx, experiment.id).await?;
-        let jobs = store::job_list(tx, experiment.id).await?;
-        let mut own = History::default();
-        own.add(&cells, trials, experiment.started);
-        let work = Work::open(&cells, &jobs, trials);
-        if work.is_known_to(&own) {
-            return Ok(work.takes_ms(&own, &History::default()));
-        }
-        let earlier = self.earlier(tx, experiment.id).await?;
-        Ok(work.takes_ms(&own, &earlier))
-    }
-
-    async fn earlier(&self, tx: &mut Tx, id: ExperimentId) -> Result<Arc<History>, StoreError> {
-        if let Some(known) = self.histories.get(id) {
+        let (basis, now) = (Basis { state: experiment.state, over }, self.now());
+        let since = TimestampMs(now.0 - FRESH.0);
+        if let Some(known) = self.etas.get(experiment.id, basis, since) {
             return Ok(known);
         }
-        let history = Arc::new(read_earlier(tx, Some(id)).await?);
-        self.histories.put(id, history.clone());
-        Ok(history)
+        let eta = match trials {
+            Some(trials) => read_eta(tx, experiment, trials).await?,
+            None => {
+                let trials = store::trial_list(tx, experiment.id).await?;
+                read_eta(tx, experiment, &trials).await?
+            }
+        };
+        self.etas.put(experiment.id, basis, now, eta);
+        Ok(eta)
     }
 }
 
-impl Histories {
-    fn get(&self, id: ExperimentId) -> Option<Arc<History>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+async fn read_eta(tx: &mut Tx, experiment: &ExperimentRecord, trials: &[TrialRecord]) -> Result<Option<u64>, StoreError> {
+    let cells = store::cell_list(tx, experiment.id).await?;
+    let jobs = store::job_list(tx, experiment.id).await?;
+    let mut own = History::default();
+    own.add(&cells, trials, experiment.started);
+    let work = Work::open(&cells, &jobs, trials);
+    if work.is_known_to(&own) {
+        return Ok(work.takes_ms(&own, &History::default()));
     }
-
-    fn put(&self, id: ExperimentId, history: Arc<History>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MAX_KEPT {
-            kept.clear();
-        }
-        kept.insert(id, history);
-    }
+    let earlier = read_earlier(tx, Some(experiment.id)).await?;
+    Ok(work.takes_ms(&own, &earlier))
 }
 
 /// What the newest experiments before `before` have seen, and the last boots of hosts.

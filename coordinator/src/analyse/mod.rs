@@ -2,8 +2,8 @@
 
 mod boots;
 pub mod eta;
-pub mod headlines;
 pub mod ingest;
+pub mod kept;
 pub mod kernels;
 pub mod metric;
 pub mod view;

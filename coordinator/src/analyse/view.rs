@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use blklab_model::experiment::state::ExperimentState;
 use blklab_model::host::Host;
 use blklab_model::id::{ExperimentId, HostName, TrialId};
 use blklab_model::record::{ExperimentRecord, TrialRecord};
@@ -12,7 +11,7 @@ use blklab_model::time::TimestampMs;
 use blklab_wire::people::{ExperimentLine, HostDetails, HostLine, NamedText, Progress};
 
 use super::boots;
-use super::headlines::Basis;
+use super::kept::Basis;
 use crate::lab::Lab;
 use crate::store::{self, HostRow, TrialCounts, Tx};
 
@@ -57,7 +56,7 @@ impl Lab {
             failed: count(failed),
             rounds: experiment.definition.rounds,
             round: round.unwrap_or(experiment.definition.rounds),
-            eta_ms: self.eta_ms(&mut tx, &experiment, &trials).await?,
+            eta_ms: self.eta_ms(&mut tx, &experiment, count(over), Some(&trials)).await?,
             ahead: if experiment.state.is_over() { 0 } else { count(ahead) },
             now: hosts.iter().filter(|row| row.job.is_some_and(|job| job.experiment == id)).filter_map(at).collect(),
             headline: self.headline(&mut tx, &experiment, count(over)).await?,
@@ -100,11 +99,12 @@ impl Lab {
 
     async fn headline(&self, tx: &mut Tx, experiment: &ExperimentRecord, over: u32) -> anyhow::Result<String> {
         let basis = Basis { state: experiment.state, over };
-        if let Some(headline) = self.headlines.get(experiment.id, basis) {
+        // It depends on nothing but its basis, so it is never too old.
+        if let Some(headline) = self.headlines.get(experiment.id, basis, TimestampMs(i64::MIN)) {
             return Ok(headline);
         }
         let headline = report(tx, experiment).await?.headline;
-        self.headlines.put(experiment.id, basis, headline.clone());
+        self.headlines.put(experiment.id, basis, self.now(), headline.clone());
         Ok(headline)
     }
 
@@ -115,13 +115,7 @@ impl Lab {
         for record in records {
             let counts = counts.get(&record.id).copied().unwrap_or_default();
             let headline = self.headline(tx, &record, counts.over()).await?;
-            let eta_ms = match record.state {
-                ExperimentState::Queued | ExperimentState::Running => {
-                    let trials = store::trial_list(tx, record.id).await?;
-                    self.eta_ms(tx, &record, &trials).await?
-                }
-                ExperimentState::Finished | ExperimentState::Cancelled => None,
-            };
+            let eta_ms = self.eta_ms(tx, &record, counts.over(), None).await?;
             let end = record.finished.unwrap_or_else(|| self.now());
             lines.push(ExperimentLine {
                 id: record.id,

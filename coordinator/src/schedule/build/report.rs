@@ -68,7 +68,10 @@ pub async fn report(lab: &Lab, token: &str, report: BuildReport) -> Result<Build
 }
 
 async fn add_built(lab: &Lab, tx: &mut Tx, record: &BuildRecord, built: BuiltKernel, log: Option<Blob>) -> Result<BuildEvent, BuildError> {
-    check_identity(built.id.as_str(), &built.release, &built.build_id).map_err(BuildError::Bad)?;
+    if let Err(message) = check_identity(built.id.as_str(), &built.release, &built.build_id) {
+        // It would be built the same again.
+        return Ok(BuildEvent::Failed(BuildFailure { fault: BuildFault::DoesNotConfigure, message }));
+    }
     check_blobs(lab, named(&built.image, built.modules.as_ref(), Some(&built.config))).await?;
     let kernel = KernelRecord {
         name: record.request.name.clone(),

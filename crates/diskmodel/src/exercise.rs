@@ -31,8 +31,10 @@ pub struct Exercise {
     pub block_bytes: u64,
     /// Requests under way.
     pub depth: u32,
-    /// Part of the disk that is used, in bytes from its beginning; none: all of it.
-    pub span_bytes: Option<u64>,
+    /// Where the part of the disk begins that is used, as a share (0 to 1) of the disk.
+    pub from_share: f64,
+    /// How long that part is, as a share of the disk.
+    pub span_share: f64,
     /// Each request is followed by a flush, and counts when that is done.
     pub flush: bool,
     /// From a completion to the next request, in nanoseconds: the host's share.
@@ -51,7 +53,8 @@ impl Exercise {
             order: Order::Random,
             block_bytes: 4096,
             depth: 1,
-            span_bytes: None,
+            from_share: 0.0,
+            span_share: 1.0,
             flush: false,
             think_ns: 0,
             requests: 1000,
@@ -107,6 +110,7 @@ struct Run<'a> {
     exercise: &'a Exercise,
     disk: Disk,
     rng: ChaCha8Rng,
+    from: u64,
     span: u64,
     /// Where each stream goes on.
     streams: Vec<u64>,
@@ -120,7 +124,9 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(model: &DiskModel, disk_bytes: u64, exercise: &'a Exercise, seed: u64) -> Run<'a> {
         let block = exercise.block_bytes.max(1);
-        let span = exercise.span_bytes.unwrap_or(disk_bytes).min(disk_bytes).max(block);
+        let from = (disk_bytes as f64 * exercise.from_share.clamp(0.0, 1.0)) as u64 / block * block;
+        let most = disk_bytes.saturating_sub(from).max(block);
+        let span = ((disk_bytes as f64 * exercise.span_share.clamp(0.0, 1.0)) as u64).clamp(block, most);
         let streams = match exercise.order {
             Order::Random => 1,
             Order::Streams(streams) => streams.max(1),
@@ -130,6 +136,7 @@ impl<'a> Run<'a> {
             exercise,
             disk: Disk::new(model, disk_bytes, seed),
             rng: ChaCha8Rng::seed_from_u64(seed ^ 0x5eed),
+            from,
             span,
             streams: (0..streams).map(begin).collect(),
             slots: (0..streams * exercise.depth.max(1)).map(|slot| Reverse((0, slot))).collect(),
@@ -187,7 +194,7 @@ impl<'a> Run<'a> {
     fn offset(&mut self, slot: u32) -> u64 {
         let block = self.exercise.block_bytes.max(1);
         let blocks = (self.span / block).max(1);
-        match self.exercise.order {
+        let inside = match self.exercise.order {
             // A modulus of 64 bits favours nobody by more than the disk's share of 2^64.
             Order::Random => self.rng.next_u64() % blocks * block,
             Order::Streams(streams) => {
@@ -196,6 +203,7 @@ impl<'a> Run<'a> {
                 *stream = if offset + 2 * block > self.span { 0 } else { offset + block };
                 offset
             }
-        }
+        };
+        self.from + inside
     }
 }

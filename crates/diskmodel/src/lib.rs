@@ -19,7 +19,9 @@
 
 pub mod disk;
 pub mod exercise;
+pub mod fit;
 pub mod model;
+pub mod profile;
 pub mod server;
 #[cfg(any(test, feature = "test-support"))]
 pub mod testing;

@@ -1,7 +1,7 @@
 //! Carries out a plan in a cache folder. The first failure ends it; whatever it leaves is put in order by the next build.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -52,6 +52,8 @@ pub struct Report {
     pub outcome: Outcome,
     /// Time of each step, in order, the failed one included.
     pub steps: Vec<StepTime>,
+    /// Its log in the cache folder, good until the next build; none when not even that could be made.
+    pub log: Option<PathBuf>,
 }
 
 /// What a build asks and tells while it goes on.
@@ -66,40 +68,46 @@ pub struct Hooks<'a> {
 
 /// Builds a kernel in a cache folder, and leaves it in the folder `out`. After a failure only the log is there.
 pub fn build(spec: &BuildSpec, folder: &Folder, out: &Path, hooks: &Hooks<'_>) -> Report {
-    let mut steps = Vec::new();
-    let outcome = match prepare(spec, folder, out) {
-        Err(failure) => Outcome::Failed(failure),
-        Ok((plan, log)) => {
-            let environment = Environment::of(folder);
-            let deadline = clock::monotonic() + spec.limits.wall;
-            let mut runner = Runner { spec, folder, out, hooks, environment, log, deadline, work: Work::default(), steps: Vec::new() };
-            let ended = plan.iter().try_for_each(|step| runner.step(step)).err();
-            let outcome = runner.outcome(ended);
-            steps = runner.steps;
-            outcome
-        }
+    let log = match open_log(spec, folder, out) {
+        Ok(log) => log,
+        Err(error) => return Report { outcome: Outcome::Failed(exec::of_system(error)), steps: Vec::new(), log: None },
     };
-    if let Outcome::Failed(_) = &outcome {
+    let environment = Environment::of(folder);
+    let deadline = clock::monotonic() + spec.limits.wall;
+    let mut runner = Runner { spec, folder, out, hooks, environment, log, deadline, work: Work::default(), steps: Vec::new() };
+    let outcome = match plan(spec) {
+        Ok(plan) => {
+            let ended = plan.iter().try_for_each(|step| runner.step(step)).err();
+            runner.outcome(ended)
+        }
+        Err(failure) => Outcome::Failed(failure),
+    };
+    if let Outcome::Failed(failure) = &outcome {
+        // What cannot be written does not change why it failed.
+        let _ = runner.log.note(&format!("== {}: {failure}", failure.class()));
         // A kernel of an earlier build there is not the one that was asked for now.
         let _ = fs::remove_file(out.join(manifest::MANIFEST));
-        let _ = fs::copy(folder.log(), out.join(manifest::LOG));
+        let _ = fs::copy(runner.log.path(), out.join(manifest::LOG));
     }
-    Report { outcome, steps }
+    Report { outcome, steps: runner.steps, log: Some(runner.log.path().to_owned()) }
 }
 
-fn prepare(spec: &BuildSpec, folder: &Folder, out: &Path) -> Result<(Vec<Step>, Log), Failure> {
-    let plan = plan(spec)?;
-    let ready = || -> Result<Log, SysError> {
-        remove_dir(&folder.scratch())?;
-        for dir in [folder.scratch().as_path(), out] {
-            fs::create_dir_all(dir).map_err(SysError::io(format!("make {}", dir.display())))?;
-        }
-        Log::create(&folder.log(), spec.limits.log_bytes)
-    };
-    Ok((plan, ready().map_err(exec::of_system)?))
+fn open_log(spec: &BuildSpec, folder: &Folder, out: &Path) -> Result<Log, SysError> {
+    remove_dir(&folder.scratch())?;
+    for dir in [folder.scratch().as_path(), out] {
+        fs::create_dir_all(dir).map_err(SysError::io(format!("make {}", dir.display())))?;
+    }
+    Log::create(&folder.log(), spec.limits.log_bytes)
 }
 
-/// Why no further step is run.
+/// Why the plan ends before its last step.
+enum End {
+    Failed(Failure),
+    Reused(String),
+    Stopped,
+}
+
+/// Why a step ends the plan.
 pub(super) enum Ending {
     Failed(Failure),
     Reused(String),
@@ -159,22 +167,25 @@ pub(super) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    fn step(&mut self, step: &Step) -> Result<(), Ending> {
+    fn step(&mut self, step: &Step) -> Result<(), End> {
         if self.hooks.stop.is_asked() {
-            return Err(Ending::Halted(Halt::Stopped));
+            return Err(End::Stopped);
         }
         (self.hooks.enter)(&step.action);
-        self.log.note(&format!("== {}", step.action))?;
         let start = clock::monotonic();
         let deadline = self.deadline.min(start + step.limit);
-        let done = self.act(&step.action, deadline).map_err(|ending| self.explained(ending, &step.action));
+        let noted = self.log.note(&format!("== {}", step.action)).map_err(Ending::from);
+        let done = noted.and_then(|()| self.act(&step.action, deadline));
         self.steps.push(StepTime { step: step.action.to_string(), ms: clock::millis(clock::monotonic() - start) });
-        done
+        done.map_err(|ending| self.end(ending, &step.action))
     }
 
-    /// A program that was not run to its end, as a failure of its step.
-    fn explained(&self, ending: Ending, action: &Action) -> Ending {
+    /// A program that was not run to its end is a failure of its step.
+    fn end(&self, ending: Ending, action: &Action) -> End {
         let failure = match ending {
+            Ending::Failed(failure) => failure,
+            Ending::Reused(kernel) => return End::Reused(kernel),
+            Ending::Halted(Halt::Stopped) => return End::Stopped,
             Ending::Halted(Halt::Time { limit }) => {
                 let whole = self.spec.limits.wall.as_secs();
                 Failure::infrastructure(format!(
@@ -182,6 +193,7 @@ impl Runner<'_> {
                     limit.as_secs()
                 ))
             }
+            // Whoever writes so much has a loop; it would write as much again.
             Ending::Halted(Halt::Log { bytes }) => {
                 let message = format!("the log is full: more than {} MiB were written", bytes.div_ceil(1 << 20));
                 let error = CompileError { file: None, line: None, message, excerpt: String::new() };
@@ -189,17 +201,15 @@ impl Runner<'_> {
                 Failure::DoesNotCompile(failure)
             }
             Ending::Halted(Halt::System(error)) => exec::of_system(error),
-            Ending::Halted(Halt::Stopped) | Ending::Failed(_) | Ending::Reused(_) => return ending,
         };
-        Ending::Failed(failure)
+        End::Failed(failure)
     }
 
-    fn outcome(&mut self, ended: Option<Ending>) -> Outcome {
+    fn outcome(&mut self, ended: Option<End>) -> Outcome {
         match ended {
-            Some(Ending::Failed(failure)) => Outcome::Failed(failure),
-            Some(Ending::Reused(kernel)) => Outcome::Reused { signature: self.work.signature.clone().expect("it was signed"), kernel },
-            Some(Ending::Halted(Halt::Stopped)) => Outcome::Stopped,
-            Some(Ending::Halted(halt)) => Outcome::Failed(Failure::infrastructure(format!("build: {halt:?}"))),
+            Some(End::Failed(failure)) => Outcome::Failed(failure),
+            Some(End::Reused(kernel)) => Outcome::Reused { signature: self.work.signature.clone().expect("it was signed"), kernel },
+            Some(End::Stopped) => Outcome::Stopped,
             None => match self.finish() {
                 Ok(manifest) => Outcome::Built(Box::new(manifest)),
                 Err(error) => Outcome::Failed(exec::of_system(error)),

@@ -294,6 +294,15 @@ fn line_ends_of_other_systems_do_no_harm() {
 }
 
 #[test]
+fn a_refused_request_leaves_no_log_of_another_build() {
+    let (fake, place) = (Fake::new(), Place::new());
+    place.built(&fake.spec());
+    place.failed(&BuildSpec { fragments: vec![named("mine.config", "SMP=y\n")], ..fake.spec() });
+    let log = std::fs::read_to_string(place.out.join(manifest::LOG)).unwrap();
+    assert!(log.starts_with("== does not configure: mine.config:1: "), "{log}");
+}
+
+#[test]
 fn a_disk_without_room_is_not_built_on() {
     let (fake, place) = (Fake::new(), Place::new());
     let limits = Limits { space_bytes: u64::MAX, ..Limits::default() };

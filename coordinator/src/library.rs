@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use blklab_model::build::NamedFile;
 use blklab_model::id::WorkloadName;
 use blklab_model::source::SourceError;
 use blklab_model::workload::Workload;
@@ -26,6 +27,11 @@ pub fn experiment(name: &str) -> Option<NamedText> {
 /// Names of the shipped experiment files.
 pub fn experiment_names() -> Vec<String> {
     ExperimentFiles::iter().map(|file| file.trim_end_matches(".toml").to_owned()).collect()
+}
+
+/// The shipped configuration of small kernels for virtual hosts, to be merged over `tinyconfig`.
+pub fn kernel_config() -> NamedFile {
+    NamedFile { name: "lab.config".to_owned(), text: include_str!("../../kernels/lab.config").to_owned() }
 }
 
 /// The shipped workloads, with those of `given` before them.

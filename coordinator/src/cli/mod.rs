@@ -1,10 +1,12 @@
 //! The command line: parse, call, print. Results go to standard output, everything else to standard error.
 
+mod build;
 mod completions;
 mod coordinator;
 mod demo;
 mod experiments;
 mod hosts;
+mod kernel;
 mod print;
 mod report;
 mod submit;
@@ -61,6 +63,10 @@ enum Command {
     Experiments(experiments::ExperimentsArgs),
     /// Print the report of an experiment.
     Report(report::ReportArgs),
+    /// Kernels that experiments may compare: add, list, show, remove.
+    Kernel(kernel::KernelArgs),
+    /// Builds of kernels: list, show, watch, stop.
+    Build(build::BuildArgs),
     /// List hosts and disks, and what is wrong with them.
     Hosts(hosts::HostsArgs),
     /// Stop an experiment; what was measured stays.
@@ -117,6 +123,8 @@ fn run(command: Command) -> anyhow::Result<Ended> {
             Command::Watch(args) => watch::run(args).await,
             Command::Experiments(args) => experiments::run(args).await,
             Command::Report(args) => report::run(args).await,
+            Command::Kernel(args) => kernel::run(args).await,
+            Command::Build(args) => build::run(args).await,
             Command::Hosts(args) => hosts::run(args).await,
             Command::Cancel(args) => args.server.client()?.cancel(args.id).await.map(|()| Ended::Well),
             Command::Demo(args) => demo::run(args).await,
@@ -141,6 +149,11 @@ impl Server {
             None => Ok(read_token(&default_data_folder().join("submit.token")).ok()),
         }
     }
+}
+
+/// Who asks, for people who look at lists.
+fn submitter() -> String {
+    ["BLKLAB_SUBMITTER", "SUDO_USER", "USER"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_else(|| "unknown".to_owned())
 }
 
 fn read_token(file: &Path) -> anyhow::Result<String> {

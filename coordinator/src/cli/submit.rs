@@ -62,7 +62,7 @@ pub(super) async fn run(args: SubmitArgs) -> anyhow::Result<Ended> {
             only: args.only.into_iter().map(|(axis, values)| (axis, split(&values))).collect(),
             hosts: args.hosts,
         },
-        submitter: submitter(),
+        submitter: super::submitter(),
     };
     let client = args.server.client()?;
     let submitted = client.submit(&submit).await?;
@@ -110,10 +110,6 @@ fn workload_files(experiment: &str, folder: Option<&Path>) -> anyhow::Result<Vec
         Ok(NamedText { name: path.display().to_string(), text })
     };
     paths.iter().map(read).collect()
-}
-
-fn submitter() -> String {
-    ["BLKLAB_SUBMITTER", "SUDO_USER", "USER"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_else(|| "unknown".to_owned())
 }
 
 fn split(values: &str) -> Vec<String> {

@@ -4,6 +4,7 @@ mod build;
 mod completions;
 mod coordinator;
 mod demo;
+mod disk;
 mod experiments;
 mod hosts;
 mod kernel;
@@ -73,6 +74,8 @@ enum Command {
     Cancel(CancelArgs),
     /// Run a whole lab on this machine: loop disks, real schedulers, two experiments, a verdict.
     Demo(demo::DemoArgs),
+    /// Disks that exist as models: list, show, fit, serve.
+    Disk(disk::DiskArgs),
     /// Print a completion script for your shell.
     Completions(completions::CompletionsArgs),
     /// The processes of a demo; they end when standard input does.
@@ -129,6 +132,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
             Command::Cancel(args) => args.server.client()?.cancel(args.id).await.map(|()| Ended::Well),
             Command::Demo(args) => demo::run(args).await,
             Command::DemoLab(args) => demo::lab(args).await,
+            Command::Disk(args) => disk::run(args).await,
             Command::Completions(args) => completions::run(args),
         }
     })

@@ -32,8 +32,8 @@ const DISTANCES: [u64; 15] = [
     DISK_BYTES - 4096,
 ];
 
-/// Reads at each distance, with as many angles of the platter: enough for a mean within a twentieth of a turn.
-const READS: u64 = 300;
+/// Reads at each distance, with as many angles of the platter: enough for a mean within a hundredth of a turn.
+const READS: u64 = 1000;
 
 /// Requests of each exercise: means within 2 per cent for the most scattered disk.
 const REQUESTS: u32 = 3000;

@@ -11,6 +11,8 @@ use blklab_wire::agent::Refusal;
 use blklab_wire::people::{AddKernel, BuildAccepted, BuildLine, ExperimentLine, HostLine, Progress, Submit, Submitted};
 use serde::de::DeserializeOwned;
 
+use crate::kernels::MAX_BLOB_BYTES;
+
 /// No answer takes longer: the slowest is the report of a large matrix.
 const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
 
@@ -84,6 +86,11 @@ impl Client {
 
     /// Sends a file of a kernel unless it is there already; true when it was sent.
     pub async fn put_blob(&self, file: &Path, blob: &Blob) -> anyhow::Result<bool> {
+        // The coordinator would say so too, but break the connection off while the file is still being sent.
+        if blob.bytes > MAX_BLOB_BYTES {
+            let (file, bytes) = (file.display(), blob.bytes);
+            bail!("{file} has {bytes} bytes, more than {MAX_BLOB_BYTES}\n  help: strip debugging information (INSTALL_MOD_STRIP=1)");
+        }
         let url = self.url(&format!("/api/v1/blobs/{}", blob.sha256));
         let there = self.http.head(&url).send().await.with_context(|| self.away())?;
         let length = there.headers().get(reqwest::header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());

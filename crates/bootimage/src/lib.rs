@@ -18,6 +18,8 @@ pub mod image;
 pub mod initramfs;
 pub mod modules;
 mod program;
+#[cfg(any(test, feature = "test-support"))]
+pub mod testing;
 
 pub use compress::{Format, UnpackError};
 pub use elf::ElfError;

@@ -50,7 +50,7 @@ pub(super) fn members(file: &mut (impl Read + Seek)) -> Result<Vec<Member>, Stri
     Ok(members)
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "test-support"))]
 pub(super) mod testing {
     pub(crate) fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
         let mut bytes = super::MAGIC.to_vec();

@@ -144,27 +144,36 @@ pub fn inspect(image: &[u8]) -> Result<(Facts, Cow<'_, [u8]>), ImageError> {
     Ok((facts, vmlinux))
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "test-support"))]
 pub(crate) mod testing {
     use crate::elf::testing::{elf, note};
 
-    pub(crate) const BANNER: &str = "Linux version 6.1.0-lab (who@where) (gcc-12 (Debian 12.2.0-14) 12.2.0, GNU ld (GNU Binutils for Debian) 2.40) \
-                                     #1 SMP PREEMPT_DYNAMIC Thu Jan  1 00:00:00 UTC 1970\n";
-
     /// A kernel that says what a real one says, and does nothing.
-    pub(crate) fn vmlinux() -> Vec<u8> {
+    pub(crate) fn vmlinux_of(release: &str, build_id: u8) -> Vec<u8> {
         let code: Vec<u8> = (0..60_000u32).flat_map(|n| (n / 5).to_le_bytes()).collect();
-        let text = [code.as_slice(), b"\0Linux version of something else\0", BANNER.as_bytes(), b"\0%s version %s (\0"].concat();
-        let notes = [note(b"Xen", 18, &[0; 8]), note(b"GNU", 3, &[0xab; 20]), note(b"Linux", 0x101, &[0; 4])].concat();
+        let banner = banner(release) + "\n";
+        let text = [code.as_slice(), b"\0Linux version of something else\0", banner.as_bytes(), b"\0%s version %s (\0"].concat();
+        let notes = [note(b"Xen", 18, &[0; 8]), note(b"GNU", 3, &[build_id; 20]), note(b"Linux", 0x101, &[0; 4])].concat();
         elf(&text, &notes, &[(".data", b"x")])
+    }
+
+    pub(crate) fn banner(release: &str) -> String {
+        format!(
+            "Linux version {release} (who@where) (gcc-12 (Debian 12.2.0-14) 12.2.0, GNU ld (GNU Binutils for Debian) 2.40) \
+             #1 SMP PREEMPT_DYNAMIC Thu Jan  1 00:00:00 UTC 1970"
+        )
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::testing::{BANNER, vmlinux as example};
+    use super::testing::{banner, vmlinux_of};
     use super::*;
     use crate::compress::Format;
+
+    fn example() -> Vec<u8> {
+        vmlinux_of("6.1.0-lab", 0xab)
+    }
 
     fn bzimages() -> Vec<(Format, Vec<u8>)> {
         let formats = [Format::Gzip, Format::Xz, Format::Zstd, Format::Lz4, Format::Bzip2, Format::Lzma, Format::Lzo];
@@ -182,7 +191,7 @@ mod tests {
                 kind: Kind::Vmlinux,
                 release: "6.1.0-lab".into(),
                 build_id: "ab".repeat(20),
-                banner: BANNER.trim_end().into(),
+                banner: banner("6.1.0-lab"),
                 toolchain: "gcc-12 (Debian 12.2.0-14) 12.2.0, GNU ld (GNU Binutils for Debian) 2.40".into(),
                 has_pvh_entry: true,
             }
@@ -240,7 +249,7 @@ mod tests {
         insta::assert_snapshot!(text(&crate::elf::testing::elf(b"hello", &[], &[])), @"it is an ELF file, but no kernel: no `Linux version ...` in it");
         let image = example();
         insta::assert_snapshot!(text(&image[..image.len() - 1]), @"its kernel: it is cut short: its sections should end at byte 240690, the file has 240689");
-        let bare = crate::elf::testing::elf(BANNER.as_bytes(), &[], &[]);
+        let bare = crate::elf::testing::elf((banner("6.1.0-lab") + "\n").as_bytes(), &[], &[]);
         insta::assert_snapshot!(text(&bare), @"it has no GNU build id, so no host could prove that it runs; link it with --build-id, as the kernel's Makefile does");
         let other = bzimage::testing::bzimage(Format::Gzip, &image, "6.1.1").unwrap();
         insta::assert_snapshot!(text(&other), @"its header names release 6.1.1, the kernel in it 6.1.0-lab");

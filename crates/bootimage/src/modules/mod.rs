@@ -89,6 +89,11 @@ pub fn name_of(path: &str) -> Option<String> {
     is_module.then(|| normal(name))
 }
 
+#[cfg(any(test, feature = "test-support"))]
+pub(crate) fn testing_module(release: &str, depends: &str) -> Vec<u8> {
+    modinfo::testing::module_of(release, depends, "")
+}
+
 /// The one spelling of a module's name.
 fn normal(name: &str) -> String {
     name.replace('-', "_")

@@ -34,14 +34,20 @@ impl ModInfo {
     }
 }
 
-#[cfg(test)]
-pub(super) mod testing {
+#[cfg(any(test, feature = "test-support"))]
+pub(crate) mod testing {
     use crate::elf::testing::elf;
 
-    /// A module of 6.1.0-lab.
-    pub(crate) fn module(depends: &str, more: &str) -> Vec<u8> {
-        let info = format!("license=GPL\0depends={depends}\0{more}vermagic=6.1.0-lab SMP preempt mod_unload modversions \0");
+    /// A module of kernel `release`; `more` is further texts, each with a zero at its end.
+    pub(crate) fn module_of(release: &str, depends: &str, more: &str) -> Vec<u8> {
+        let info = format!("license=GPL\0depends={depends}\0{more}vermagic={release} SMP preempt mod_unload modversions \0");
         elf(b"code", &[], &[(".text", b"x"), (".modinfo", info.as_bytes())])
+    }
+
+    /// A module of 6.1.0-lab.
+    #[cfg(test)]
+    pub(crate) fn module(depends: &str, more: &str) -> Vec<u8> {
+        module_of("6.1.0-lab", depends, more)
     }
 }
 

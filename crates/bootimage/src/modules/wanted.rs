@@ -20,7 +20,7 @@ pub const DRIVERS: [&str; 12] = [
 
 /// Modules that are packed with what they need, where a kernel has them. The kernel or a tool asks for them by name (modprobe(8)), or an
 /// experiment does.
-pub(super) const ON_DEMAND: [&str; 54] = [
+pub(super) const ON_DEMAND: [&str; 56] = [
     // Schedulers; blk_mq asks for NAME-iosched (block/elevator.c).
     "bfq",
     "kyber-iosched",
@@ -36,7 +36,6 @@ pub(super) const ON_DEMAND: [&str; 54] = [
     "dm-delay",
     "dm-dust",
     "dm-flakey",
-    "dm-linear",
     "dm-mod",
     "md-mod",
     "raid0",
@@ -69,6 +68,9 @@ pub(super) const ON_DEMAND: [&str; 54] = [
     "crc32_pclmul",
     "crc32c_generic",
     "crc32c_intel",
+    "crc64_rocksoft_generic",
+    "crct10dif_generic",
+    "crct10dif_pclmul",
     "lz4",
     "lzo",
     "lzo-rle",

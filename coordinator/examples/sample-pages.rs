@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use askama::Template;
 use blklab_coordinator::render::html::builds::{BuildPage, BuildsPage};
 use blklab_coordinator::render::html::cell::CellPage;
+use blklab_coordinator::render::html::disk_models::DiskModelsPage;
 use blklab_coordinator::render::html::error::ErrorPage;
 use blklab_coordinator::render::html::experiment::ExperimentPage;
 use blklab_coordinator::render::html::home::{HomePage, Part};
@@ -50,6 +51,9 @@ fn main() -> Done {
     page(&folder, "builds", &BuildsPage::new(&testing::build_lines(), false, NOW))?;
     let log = "  CC      block/bfq-iosched.o\n".repeat(12);
     page(&folder, "builds/b3", &BuildPage::new(&testing::failed_build(), Some((log, true)), NOW))?;
+    let presets = blklab_diskmodel::PRESETS.iter().filter_map(|(name, _)| blklab_diskmodel::DiskModel::preset(name));
+    let profiles: Vec<_> = presets.map(|model| blklab_diskmodel::profile::Profile::of(&model)).collect();
+    page(&folder, "disk-models", &DiskModelsPage::new(&profiles))?;
     page(&folder, "method", &MethodPage::new(Policy::default()))?;
     page(&folder, "error", &ErrorPage { status: 404, error: "there is no experiment x99", help: "look at the list of experiments" })?;
     for report in testing::all() {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use blklab_diskmodel::PRESETS;
-use blklab_diskmodel::profile::{Profile, left_out};
+use blklab_diskmodel::profile::{BETWEEN, Profile, left_out};
 use clap::Args;
 
 use super::{Ended, print};
@@ -69,7 +69,7 @@ fn text(profile: &Profile) -> String {
     }
 
     line("\nWhat it leaves out".into());
-    for sentence in left_out(model) {
+    for sentence in left_out(model).iter().chain(&BETWEEN) {
         line(wrapped(sentence));
     }
     out
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn lists_are_as_wide_as_reports() {
         for (name, _) in PRESETS {
-            for sentence in left_out(&DiskModel::preset(name).unwrap()) {
+            for sentence in left_out(&DiskModel::preset(name).unwrap()).iter().chain(&BETWEEN) {
                 assert!(wrapped(sentence).lines().all(|line| line.chars().count() <= COLUMNS), "{sentence}");
             }
         }

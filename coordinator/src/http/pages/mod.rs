@@ -1,6 +1,7 @@
 //! Pages for people and their twins for programs: the same address with `.json`, `.csv` or `.txt`. Extract, call the lab, render.
 
 mod builds;
+mod disk_models;
 mod experiments;
 mod home;
 mod hosts;
@@ -37,5 +38,7 @@ pub fn router() -> Router<Lab> {
         .route("/builds/{id}/log", get(builds::log))
         .route("/queue", get(queue::page))
         .route("/queue.json", get(queue::json))
+        .route("/disk-models", get(disk_models::page))
+        .route("/disk-models.json", get(disk_models::json))
         .route("/method", get(method::page))
 }

@@ -3,6 +3,7 @@
 
 pub mod builds;
 pub mod cell;
+pub mod disk_models;
 pub mod error;
 pub mod experiment;
 pub mod home;

@@ -2,6 +2,7 @@
 //! content policy forbids them): colours come from classes of the style sheet, text and lines from `currentColor`.
 
 mod canvas;
+mod disk_curve;
 mod forest;
 mod marks;
 mod progress;
@@ -10,6 +11,7 @@ mod scale;
 mod strip;
 
 pub(crate) use canvas::Svg;
+pub(crate) use disk_curve::{Axis, Curve, Point, disk_curves};
 pub(crate) use forest::{MAX_ROWS as FOREST_ROWS, forest};
 pub(crate) use progress::progress;
 pub(crate) use run_order::run_order;

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use blklab_model::id::{BadId, DiskClass, HostName};
 use blklab_model::kernel::Clock;
@@ -19,6 +20,9 @@ const DEFAULT_MEMORY_BYTES: u64 = 768 << 20;
 
 /// Smallest disk that mkfs.xfs takes.
 const MIN_DISK_BYTES: u64 = 300 << 20;
+
+/// An emulated Debian kernel answers after 5 to 12 s on an idle machine and took 62 s at worst on a crowded one; one that is slower hangs.
+const DEFAULT_BOOT_LIMIT_S: u32 = 240;
 
 /// Hosts of one controller.
 const MAX_HOSTS: usize = 256;
@@ -68,7 +72,16 @@ pub enum Accelerator {
 
 /// A kernel that is known to boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KnownGood {
+pub struct KnownGood {
+    /// Where it is.
+    pub source: KernelFiles,
+    /// Further modules that were built for it: files `NAME.ko`.
+    pub extra_modules: Vec<PathBuf>,
+}
+
+/// A kernel as files of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KernelFiles {
     /// A Debian package.
     Package(PathBuf),
     /// An image, with a folder `lib/modules/RELEASE`.
@@ -105,6 +118,8 @@ pub struct QemuConfig {
     pub cpus: u32,
     /// What its times are measured by.
     pub clock: Clock,
+    /// How long a kernel may take until its agent answers.
+    pub boot_limit: Duration,
     /// Its disks.
     pub disks: Vec<DiskConfig>,
 }
@@ -189,6 +204,8 @@ struct RawKnownGood {
     package: Option<PathBuf>,
     image: Option<PathBuf>,
     modules: Option<PathBuf>,
+    #[serde(default)]
+    extra_modules: Vec<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -199,6 +216,7 @@ struct RawHost {
     memory: Option<Spanned<String>>,
     cpus: Option<Spanned<u32>>,
     clock: Option<Spanned<String>>,
+    boot_limit_s: Option<Spanned<u32>>,
     #[serde(default)]
     disk: Vec<RawDisk>,
 }
@@ -266,10 +284,13 @@ impl Reader<'_> {
     }
 
     fn known_good(&self, raw: &Spanned<RawKnownGood>) -> Result<KnownGood, SourceError> {
+        let extra_modules = raw.get_ref().extra_modules.clone();
         match raw.get_ref() {
-            RawKnownGood { package: Some(package), image: None, modules: None } => Ok(KnownGood::Package(package.clone())),
-            RawKnownGood { package: None, image: Some(image), modules } => {
-                Ok(KnownGood::Image { image: image.clone(), modules: modules.clone() })
+            RawKnownGood { package: Some(package), image: None, modules: None, .. } => {
+                Ok(KnownGood { source: KernelFiles::Package(package.clone()), extra_modules })
+            }
+            RawKnownGood { package: None, image: Some(image), modules, .. } => {
+                Ok(KnownGood { source: KernelFiles::Image { image: image.clone(), modules: modules.clone() }, extra_modules })
             }
             RawKnownGood { .. } => {
                 let help = "write `package = \"linux-image-....deb\"`, or `image = ...` with `modules = \"/lib/modules/RELEASE\"`";
@@ -318,7 +339,11 @@ impl Reader<'_> {
             let message = format!("host `{}` has more than {AHCI_PORTS} disks on ahci", raw.name.get_ref());
             return Err(self.source.at(raw.name.span(), message, "the controller has no more ports; use virtio-scsi"));
         }
-        Ok(QemuConfig { memory_bytes, cpus, clock, disks })
+        let limit_s = raw.boot_limit_s.as_ref().map_or(DEFAULT_BOOT_LIMIT_S, |limit| *limit.get_ref());
+        if let (Some(limit), 0) = (&raw.boot_limit_s, limit_s) {
+            return Err(self.source.at(limit.span(), "no kernel boots in 0 s", format!("leave the line out for {DEFAULT_BOOT_LIMIT_S} s")));
+        }
+        Ok(QemuConfig { memory_bytes, cpus, clock, boot_limit: Duration::from_secs(limit_s.into()), disks })
     }
 
     fn disk(&self, raw: &RawDisk) -> Result<DiskConfig, SourceError> {
@@ -425,6 +450,7 @@ model = "sata-hdd"
             ("cpus = 1", "cpus = 0"),
             ("cpus = 1", "cpus = 2\nclock = \"virtual\""),
             ("cpus = 1", "clock = \"fast\""),
+            ("cpus = 1", "boot_limit_s = 0"),
             ("sata-1", "a serial number that is long"),
             ("\"ahci\"", "\"ide\""),
             ("1 GiB", "64 MiB"),

@@ -83,14 +83,15 @@ pub fn judge(ending: &Ending, console: &str) -> Crash {
             (kind, false) => crash(kind, said.title.clone()),
         };
     }
-    if ending.panicked {
-        return crash(CrashKind::Panic, "the kernel panicked without a message on its console".to_owned());
-    }
+    // Before the panic: the watchdog's interrupt is what the kernel panics of.
     if ending.watchdog {
         return crash(
             CrashKind::Hang,
             said.as_ref().map_or_else(|| "its watchdog was not petted any more".to_owned(), |s| s.title.clone()),
         );
+    }
+    if ending.panicked {
+        return crash(CrashKind::Panic, "the kernel panicked without a message on its console".to_owned());
     }
     match &ending.cause {
         Cause::Killed(_) => crash(CrashKind::PowerLost, killed(ending)),
@@ -193,6 +194,7 @@ mod tests {
             (Ending { panicked: true, ..off(true) }, BOOT, K::Panic),
             (Ending { watchdog: true, ..off(true) }, BOOT, K::Hang),
             (Ending { watchdog: true, ..off(true) }, panic.as_str(), K::Hang),
+            (Ending { watchdog: true, panicked: true, ..off(true) }, BOOT, K::Hang),
         ];
         for (ending, console, expected) in cases {
             assert_eq!(kind(&ending, console), expected, "{ending:?}\n{console}");

@@ -11,7 +11,8 @@ use rustix::system::{RebootCommand, finit_module, reboot};
 
 use crate::sys::{SysError, command};
 
-/// Modules to load, one a line, in this order: the path of the file, then its parameters.
+/// Modules to load, the path of one file a line, in this order. Their parameters are on the kernel's command line, as those of modules that
+/// are built in (Documentation/admin-guide/kernel-parameters.rst).
 pub const MODULES_FILE: &str = "/etc/blklab/modules";
 
 /// What every program expects: file system, where, options.
@@ -56,12 +57,23 @@ pub fn run() -> std::process::ExitCode {
 
 fn load_modules() {
     let Ok(list) = fs::read_to_string(MODULES_FILE) else { return };
-    for line in list.lines().filter(|line| !line.trim().is_empty()) {
-        let (path, parameters) = line.split_once(' ').unwrap_or((line, ""));
-        if let Err(error) = load_module(Path::new(path), parameters) {
+    let command_line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    for path in list.lines().filter(|line| !line.trim().is_empty()).map(Path::new) {
+        if let Err(error) = load_module(path, &parameters_of(path, &command_line)) {
             say(&format!("failed to {error}"));
         }
     }
+}
+
+/// `lab_disk.depth=32` is the parameter `depth=32` of `.../lab_disk.ko`; dashes and underscores are the same.
+fn parameters_of(module: &Path, command_line: &str) -> String {
+    let normal = |text: &str| text.replace('-', "_");
+    let name = module.file_stem().map(|stem| normal(&stem.to_string_lossy())).unwrap_or_default();
+    let own = |word: &str| {
+        let (module, parameter) = word.split_once('.')?;
+        (normal(module) == name).then(|| parameter.to_owned())
+    };
+    command_line.split_whitespace().filter_map(own).collect::<Vec<_>>().join(" ")
 }
 
 fn load_module(path: &Path, parameters: &str) -> Result<(), SysError> {
@@ -99,4 +111,16 @@ fn reap_until(guest: Pid) {
 /// To the console.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "blklab: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_gets_its_own_parameters() {
+        let line = "quiet lab_disk.depth=32,1 lab-disk.serial=a,b lab_disk2.depth=7 x.lab_disk.y=1 lab_disk";
+        assert_eq!(parameters_of(Path::new("/lib/modules/6.1/extra/lab_disk.ko"), line), "depth=32,1 serial=a,b");
+        assert_eq!(parameters_of(Path::new("/lib/modules/6.1/x/ahci.ko"), line), "");
+    }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use blklab_diskmodel::{DiskModel, Mechanics};
 use blklab_model::kernel::Clock;
 
+use super::lab_disk;
 use crate::control::config::{Bus, DiskConfig, QemuConfig};
 use crate::guest::channel::PORT_NAME;
 use crate::guest::proof::TOKEN_PARAMETER;
@@ -24,7 +25,7 @@ pub(super) fn disk_socket(index: usize) -> String {
 const ICOUNT: &str = "shift=1,sleep=off";
 
 /// The watchdog bites after so many seconds without a sign of life: a starved emulator on a busy machine needs patience.
-pub(super) const WATCHDOG_S: u32 = 60;
+const WATCHDOG_S: u32 = 60;
 
 /// How the processors are had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +86,9 @@ pub(super) fn arguments(machine: &Machine<'_>) -> Vec<String> {
     add("-device", "virtio-serial-pci".into());
     add("-chardev", format!("socket,id=agent,path={AGENT_SOCKET},server=on,wait=off"));
     add("-device", format!("virtserialport,chardev=agent,name={PORT_NAME}"));
+    // Only told, not acted upon: the kernel still has to print why, and ends the machine a second later (panic=1).
     add("-device", "pvpanic-pci".into());
+    add("-action", "panic=none".into());
     match config.clock {
         Clock::Real => {
             add("-device", "i6300esb".into());
@@ -151,7 +154,13 @@ fn command_line(machine: &Machine<'_>) -> String {
     ]
     .map(str::to_owned)
     .to_vec();
-    words.push(format!("i6300esb.heartbeat={WATCHDOG_S}"));
+    match machine.config.clock {
+        Clock::Real => words.push(format!("i6300esb.heartbeat={WATCHDOG_S}")),
+        Clock::Virtual => {
+            let models = machine.config.disks.iter().filter_map(|disk| Some((disk, crate::control::disk_model(&disk.model).ok()?)));
+            words.extend(lab_disk::arguments(&models.collect::<Vec<_>>()));
+        }
+    }
     // After the defaults, so that they win; before the token, which nothing may replace.
     words.extend(machine.arguments.split_whitespace().map(str::to_owned));
     words.push(format!("{TOKEN_PARAMETER}={}", machine.token));

@@ -165,10 +165,7 @@ impl Images {
 const KNOWN_GOOD: &str = "known-good";
 
 fn known_good(folder: &Path, known_good: &KnownGood) -> Result<BootFiles, String> {
-    let (image, modules, name) = match known_good {
-        KnownGood::Package(package) => pack::package(package)?,
-        KnownGood::Image { image, modules } => pack::image(image, modules.as_deref())?,
-    };
+    let (image, modules, name) = pack::known_good(known_good)?;
     let write = |name: &str, bytes: &[u8]| -> Result<PathBuf, String> {
         let path = folder.join(name);
         fs::write(&path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;

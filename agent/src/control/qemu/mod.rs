@@ -4,6 +4,7 @@
 mod command;
 mod engine;
 mod image;
+mod lab_disk;
 mod pack;
 mod qmp;
 mod vm;
@@ -32,9 +33,6 @@ use vm::{Disk, Vm};
 
 /// The emulator.
 const QEMU: &str = "qemu-system-x86_64";
-
-/// An emulated Debian kernel answers after 6 to 12 s on an idle machine and took 62 s at worst on a crowded one; one that is slower hangs.
-const BOOT_LIMIT: Duration = Duration::from_secs(240);
 
 /// Sparse files take what a trial writes; with less than this free, something else on the machine is about to fail.
 const RESERVE_BYTES: u64 = 256 << 20;
@@ -104,12 +102,20 @@ impl Boot for Qemu {
     }
 
     fn disks(&self) -> Vec<SetupDisk> {
-        let disk = |disk: &super::config::DiskConfig| SetupDisk { serial: disk.serial.clone(), class: disk.class.clone(), seed_file: None };
-        self.config.disks.iter().map(disk).collect()
+        let seed_file = |index| match self.config.clock {
+            Clock::Real => None,
+            Clock::Virtual => Some(lab_disk::seed_file(index)),
+        };
+        let disk = |(index, disk): (usize, &super::config::DiskConfig)| SetupDisk {
+            serial: disk.serial.clone(),
+            class: disk.class.clone(),
+            seed_file: seed_file(index),
+        };
+        self.config.disks.iter().enumerate().map(disk).collect()
     }
 
     fn boot_limit(&self) -> Duration {
-        BOOT_LIMIT
+        self.config.boot_limit
     }
 
     fn start(&mut self, kernel: &BootFiles, token: &str, _stop: &Stop) -> Result<Box<dyn Running>, Crash> {

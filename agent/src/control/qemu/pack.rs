@@ -1,20 +1,17 @@
 //! What a virtual host boots, from the files that people have: packages, images, folders of modules, programs of this machine.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use blklab_bootimage::deb::Package;
 use blklab_bootimage::modules::{self, DRIVERS, Index, Source, Subset};
 use blklab_bootimage::{image, initramfs};
 
-use super::command::WATCHDOG_S;
+use super::lab_disk;
+use crate::control::config::{KernelFiles, KnownGood};
 use crate::guest::init::MODULES_FILE;
-
-/// Parameters that a driver is loaded with; one that is built in gets them on the kernel's command line.
-const PARAMETERS: (&str, &str) = ("i6300esb", "heartbeat");
 
 /// An image with its modules as a tar, and a name for people.
 pub(super) type Kernel = (Vec<u8>, Option<Vec<u8>>, String);
@@ -45,13 +42,8 @@ pub(super) fn modules(tar: &Path) -> Result<Vec<u8>, String> {
     let place = tar.display().to_string();
     let bytes = fs::read(tar).map_err(|error| format!("{place}: {error}"))?;
     let index = Index::of_tar(bytes.as_slice(), &place).map_err(|error| error.to_string())?;
-    let mut list = String::new();
-    for path in index.load_order(&DRIVERS).paths {
-        let (driver, parameter) = PARAMETERS;
-        let is_watchdog = path.file_stem().is_some_and(|stem| stem == driver);
-        let parameters = if is_watchdog { format!(" {parameter}={WATCHDOG_S}") } else { String::new() };
-        let _ = writeln!(list, "{}{parameters}", path.display());
-    }
+    let drivers = [DRIVERS.as_slice(), &[lab_disk::MODULE]].concat();
+    let list: String = index.load_order(&drivers).paths.iter().map(|path| format!("{}\n", path.display())).collect();
     let mut tree = initramfs::of_kernel(bytes.as_slice()).map_err(|error| error.to_string())?;
     tree.file(MODULES_FILE, 0o644, list.into_bytes()).map_err(|error| error.to_string())?;
     let mut archive = Vec::new();
@@ -59,28 +51,45 @@ pub(super) fn modules(tar: &Path) -> Result<Vec<u8>, String> {
     Ok(archive)
 }
 
-/// A kernel from a Debian package.
-pub(super) fn package(path: &Path) -> Result<Kernel, String> {
-    let said = |error: &dyn std::fmt::Display| format!("the known-good kernel {}: {error}", path.display());
-    let package = Package::open(path).map_err(|error| said(&error))?;
-    let (_, bytes) = package.image().map_err(|error| said(&error))?;
-    let release = image::release(&bytes).map_err(|error| said(&error))?;
-    let modules = pack(&Source::Package(&package), &release).map_err(|error| said(&error))?;
-    Ok((bytes, Some(modules), release))
+/// The known-good kernel.
+pub(super) fn known_good(known_good: &KnownGood) -> Result<Kernel, String> {
+    let extra = &known_good.extra_modules;
+    let (path, kernel) = match &known_good.source {
+        KernelFiles::Package(path) => (path, package(path, extra)),
+        KernelFiles::Image { image, modules } => (image, of_image(image, modules.as_deref(), extra)),
+    };
+    kernel.map_err(|error| format!("the known-good kernel {}: {error}", path.display()))
 }
 
-/// A kernel from an image, with its folder of modules if it has any.
-pub(super) fn image(path: &Path, folder: Option<&Path>) -> Result<Kernel, String> {
-    let said = |error: &dyn std::fmt::Display| format!("the known-good kernel {}: {error}", path.display());
-    let bytes = fs::read(path).map_err(|error| said(&error))?;
-    let release = image::release(&bytes).map_err(|error| said(&error))?;
-    let modules = folder.map(|folder| pack(&Source::Folder(folder), &release)).transpose().map_err(|error| said(&error))?;
-    Ok((bytes, modules, release))
+fn package(path: &Path, extra: &[PathBuf]) -> Result<Kernel, String> {
+    let package = Package::open(path).map_err(|error| error.to_string())?;
+    let (_, bytes) = package.image().map_err(|error| error.to_string())?;
+    let release = image::release(&bytes).map_err(|error| error.to_string())?;
+    let subset = Subset::choose(&Source::Package(&package), &release).map_err(|error| error.to_string())?;
+    Ok((bytes, pack(subset, extra)?, release))
 }
 
-fn pack(source: &Source<'_>, release: &str) -> Result<Vec<u8>, modules::ModulesError> {
-    let subset = Subset::choose(source, release)?;
+fn of_image(path: &Path, folder: Option<&Path>, extra: &[PathBuf]) -> Result<Kernel, String> {
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    let release = image::release(&bytes).map_err(|error| error.to_string())?;
+    let subset = match folder {
+        Some(folder) => Subset::choose(&Source::Folder(folder), &release).map_err(|error| error.to_string())?,
+        None => Subset { release: release.clone(), ..Subset::default() },
+    };
+    Ok((bytes, pack(subset, extra)?, release))
+}
+
+/// None when there is no module at all.
+fn pack(mut subset: Subset, extra: &[PathBuf]) -> Result<Option<Vec<u8>>, String> {
+    for path in extra {
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| format!("{} has no name", path.display()))?;
+        let bytes = fs::read(path).map_err(|error| format!("extra module {}: {error}", path.display()))?;
+        subset.files.insert(format!("extra/{name}"), bytes);
+    }
+    if subset.files.is_empty() {
+        return Ok(None);
+    }
     let mut tar = Vec::new();
-    modules::pack(&subset, &mut tar)?;
-    Ok(tar)
+    modules::pack(&subset, &mut tar).map_err(|error| error.to_string())?;
+    Ok(Some(tar))
 }

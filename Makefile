@@ -1,12 +1,15 @@
 # The front door. Each target is one line; what they do is in xtask (Rust), which installs what it misses and says so.
 XTASK = cargo run --quiet --package xtask --
 
-.PHONY: help demo test bench lint fmt dev doc
+.PHONY: help demo demo-local test bench lint fmt dev doc
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1 - /p' Makefile | sed 's/ - /\t/' | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1 - /p' Makefile | sed 's/ - /\t/' | expand -t 20
 
-demo: ## a whole lab on this machine; ARGS=--quick, ARGS=--exit
+demo: ## two real kernels on virtual hosts, from boot to verdict; ARGS=--quick, ARGS=--exit
 	@$(XTASK) demo $(ARGS)
+
+demo-local: ## I/O schedulers on loop disks of this machine, in minutes; ARGS=--quick, ARGS=--exit
+	@$(XTASK) demo-local $(ARGS)
 
 test: ## everything that must pass: lints, tests on both databases, real disks, documentation
 	@$(XTASK) test $(ARGS)

@@ -2,6 +2,7 @@
 //!
 //! It builds in seconds because it depends on nothing, so that it can install what the rest of the build needs.
 
+mod kernels;
 mod packages;
 mod run;
 mod test;
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["demo", rest @ ..] => demo(rest),
+        ["demo-local", rest @ ..] => demo_local(rest),
         ["dev", rest @ ..] => dev(rest),
         ["test"] => test::all(test::Strictness::SkipWhatCannotRun),
         ["test", "--strict"] => test::all(test::Strictness::FailWhatCannotRun),
@@ -22,7 +24,7 @@ fn main() -> ExitCode {
         ["doc"] => test::doc(),
         ["bench", rest @ ..] => bench(rest),
         _ => {
-            eprintln!("usage: make demo | test | bench | lint | fmt | dev | doc   (see `make help`)");
+            eprintln!("usage: make demo | demo-local | test | bench | lint | fmt | dev | doc   (see `make help`)");
             return ExitCode::from(2);
         }
     };
@@ -35,16 +37,24 @@ fn main() -> ExitCode {
     }
 }
 
-/// A release build, then the tour.
+/// A release build, then the tour of a lab of virtual hosts that boot two real kernels.
 fn demo(arguments: &[&str]) -> Result<(), Failed> {
-    packages::install(&packages::DEMO)?;
+    packages::install(&[packages::BUILD.as_slice(), packages::VIRTUAL.as_slice()].concat())?;
+    let [older, newer] = kernels::fetch()?.map(|path| path.display().to_string());
+    cargo(&["build", "--release", "--workspace", "--bins"])?;
+    program("target/release/blklab", &[&["demo", "--kernel", &older, "--kernel", &newer], arguments].concat())
+}
+
+/// A release build, then the tour of a lab on loop disks of this machine.
+fn demo_local(arguments: &[&str]) -> Result<(), Failed> {
+    packages::install(&[packages::BUILD.as_slice(), packages::LOCAL.as_slice()].concat())?;
     cargo(&["build", "--release", "--workspace", "--bins"])?;
     program("target/release/blklab", &[&["demo"], arguments].concat())
 }
 
 /// The demo's lab from a debug build: quick to change.
 fn dev(arguments: &[&str]) -> Result<(), Failed> {
-    packages::install(&packages::DEMO)?;
+    packages::install(&[packages::BUILD.as_slice(), packages::LOCAL.as_slice()].concat())?;
     cargo(&["build", "--workspace", "--bins"])?;
     program("target/debug/blklab", &[&["demo"], arguments].concat())
 }

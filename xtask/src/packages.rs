@@ -16,19 +16,33 @@ const fn need(program: &'static str, package: &'static str, why: &'static str) -
     Need { program, package, why }
 }
 
-/// Needs of the demo.
-pub(crate) const DEMO: [Need; 5] = [
-    need("cc", "gcc", "to build SQLite, which is embedded"),
+/// Needs of the build.
+pub(crate) const BUILD: [Need; 1] = [need("cc", "gcc", "to build SQLite, which is embedded")];
+
+/// Needs of the demo on loop disks.
+pub(crate) const LOCAL: [Need; 4] = [
     need("mkfs.ext4", "e2fsprogs", "to make the file systems of the trials"),
     need("losetup", "mount", "to make the loop disks"),
     need("blkid", "util-linux", "to see whether a disk carries a foreign file system"),
     need("dd", "coreutils", "the workload"),
 ];
 
+/// Needs of virtual hosts.
+pub(crate) const VIRTUAL: [Need; 9] = [
+    need("qemu-system-x86_64", "qemu-system-x86", "to run virtual hosts"),
+    need("depmod", "kmod", "to index the modules of a kernel"),
+    need("xz", "xz-utils", "to unpack kernels and packages"),
+    need("zstd", "zstd", "to unpack kernels and packages"),
+    need("dpkg-deb", "dpkg", "to unpack Debian packages"),
+    need("mkfs.ext4", "e2fsprogs", "to make the file systems of the trials"),
+    need("blkid", "util-linux", "to see whether a disk carries a foreign file system"),
+    need("dd", "coreutils", "a workload"),
+    need("fio", "fio", "a workload"),
+];
+
 /// Further needs of the tests.
-pub(crate) const TEST: [Need; 3] = [
+pub(crate) const TEST: [Need; 2] = [
     need("postgres", "postgresql", "every store test runs on SQLite and on PostgreSQL"),
-    need("fio", "fio", "trials with fio on real disks"),
     need("mkfs.xfs", "xfsprogs", "trials on XFS"),
 ];
 
@@ -42,7 +56,9 @@ pub(crate) fn install(needs: &[Need]) -> Result<(), Failed> {
     for need in &missing {
         eprintln!("  {:<12} {}", need.package, need.why);
     }
-    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let mut packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    packages.sort_unstable();
+    packages.dedup();
     let by_hand = format!("install them: apt-get install {}", packages.join(" "));
     if !is_installed("apt-get") {
         return Err(Failed(format!("this is no Debian; {by_hand} (or what they are called here)")));

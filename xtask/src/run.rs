@@ -1,5 +1,6 @@
 //! Runs programs, showing each line before it runs.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What failed, for people.
@@ -23,6 +24,21 @@ pub(crate) fn cargo_with(environment: &[(&str, &str)], arguments: &[&str]) -> Re
 pub(crate) fn program(program: &str, arguments: &[&str]) -> Result<(), Failed> {
     eprintln!("+ {program} {}", arguments.join(" "));
     finish(command(program).args(arguments), program)
+}
+
+/// Runs a program in a folder.
+pub(crate) fn program_in(folder: &Path, program: &str, arguments: &[&str]) -> Result<(), Failed> {
+    eprintln!("+ {program} {}   (in {})", arguments.join(" "), folder.display());
+    finish(command(program).args(arguments).current_dir(folder), program)
+}
+
+/// What a program prints.
+pub(crate) fn output(program: &str, arguments: &[&str]) -> Result<String, Failed> {
+    match command(program).args(arguments).output() {
+        Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Ok(output) => Err(Failed(format!("{program} failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim()))),
+        Err(error) => Err(Failed(format!("{program} cannot be run: {error}"))),
+    }
 }
 
 /// Is a program on the path?

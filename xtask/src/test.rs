@@ -17,7 +17,7 @@ pub(crate) enum Strictness {
 
 /// Lints, tests, documentation.
 pub(crate) fn all(strictness: Strictness) -> Result<(), Failed> {
-    let needs = [packages::DEMO.as_slice(), packages::TEST.as_slice()].concat();
+    let needs = [packages::BUILD.as_slice(), &packages::LOCAL, &packages::VIRTUAL, &packages::TEST].concat();
     match (packages::install(&needs), strictness) {
         (Ok(()), _) => {}
         (Err(failed), Strictness::FailWhatCannotRun) => return Err(failed),

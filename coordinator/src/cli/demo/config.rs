@@ -1,4 +1,4 @@
-//! The configuration of the demo's agent: three loop disks whose limits make them classes.
+//! Configurations of the demo: an agent with three loop disks whose limits make them classes, or a controller of three virtual hosts.
 
 use std::path::Path;
 
@@ -35,6 +35,31 @@ pub(super) fn agent_config(folder: &Path, coordinator: &str) -> String {
         text.push_str(&format!(
             "\n# {why}\n[[loop_disk]]\nname = \"{class}\"\nclass = \"{class}\"\nsize = \"{size}\"\nread_iops = {iops}\nwrite_iops = {iops}\n\
              read_bytes_per_s = \"{bytes_per_s}\"\nwrite_bytes_per_s = \"{bytes_per_s}\"\n"
+        ));
+    }
+    text
+}
+
+/// Virtual hosts of the demo.
+pub(super) const VIRTUAL_HOSTS: usize = 3;
+
+/// A SATA disk, a LUN of an array, an NVMe SSD; each on a host of its own, so that the rounds of all three go on side by side.
+const VIRTUAL_DISKS: [(&str, &str, &str); VIRTUAL_HOSTS] =
+    [("sata-hdd", "ahci", "sata-hdd"), ("fc-array", "virtio-scsi", "fc-array"), ("nvme-ssd", "nvme", "nvme-ssd")];
+
+/// Configuration of the demo's controller.
+pub(super) fn control_config(folder: &Path, coordinator: &str, known_good: &Path) -> String {
+    let (folder, known_good) = (folder.display(), known_good.display());
+    let mut text = format!(
+        "# Written by `blklab demo`.\ncoordinator = \"{coordinator}\"\ntoken_file = \"{folder}/data/enrol.token\"\n\
+         state_dir = \"{folder}/agent\"\nknown_good = {{ package = \"{known_good}\" }}\n"
+    );
+    // Two of three at once: the disks are slow, so an emulated host waits more than it works.
+    text.push_str("parallel = 2\n");
+    for (class, bus, model) in VIRTUAL_DISKS {
+        text.push_str(&format!(
+            "\n[[host]]\nname = \"vm-{class}\"\nboot = \"qemu\"\n\n[[host.disk]]\nserial = \"{class}-1\"\nclass = \"{class}\"\n\
+             bus = \"{bus}\"\nsize = \"2 GiB\"\nmodel = \"{model}\"\n"
         ));
     }
     text

@@ -48,6 +48,8 @@ pub(in crate::cli) struct LabArgs {
     folder: PathBuf,
     agent: PathBuf,
     port: u16,
+    /// Package of the kernel that virtual hosts know to be good; none for a lab on loop disks.
+    known_good: Option<PathBuf>,
 }
 
 /// Makes the folder and starts the supervisor.
@@ -58,6 +60,7 @@ pub(super) async fn spawn(args: &DemoArgs) -> anyhow::Result<Lab> {
     fs::create_dir(&folder).with_context(|| format!("failed to make {}; choose another place with --folder", folder.display()))?;
     let mut child = command(&me)
         .args([Path::new("demo-lab"), &folder, &agent, Path::new(&args.port.to_string())])
+        .args(args.kernel.first())
         .stdin(Stdio::piped())
         // Its own group: a Ctrl-C at the terminal is for the demo, which then ends the lab in order.
         .process_group(0)
@@ -92,13 +95,13 @@ impl Lab {
     }
 }
 
-/// Waits until the coordinator answers and the agent has enrolled; without root there is no agent.
-pub(super) async fn ready(folder: &Path, within: Duration) -> anyhow::Result<Server> {
+/// Waits until the coordinator answers and so many hosts have enrolled.
+pub(super) async fn ready(folder: &Path, hosts: usize, within: Duration) -> anyhow::Result<Server> {
     let deadline = Instant::now() + within;
     while Instant::now() < deadline {
         if let Some(server) = server(folder) {
-            let hosts = Client::new(&server.url, None)?.hosts().await.unwrap_or_default();
-            if hosts.iter().any(|line| line.online) || !is_root() {
+            let there = Client::new(&server.url, None)?.hosts().await.unwrap_or_default();
+            if there.iter().filter(|line| line.online).count() >= hosts {
                 return Ok(server);
             }
         }
@@ -159,14 +162,18 @@ async fn keep_alive(args: &LabArgs) -> anyhow::Result<()> {
     let mut coordinator = start_coordinator(&listen)?;
     // With port 0 the first one takes a free port; its successors must listen there too.
     listen = first_address(&data, &mut coordinator).await?;
-    let file = args.folder.join("agent.toml");
-    fs::write(&file, config::agent_config(&args.folder, &format!("http://{listen}"))).context("failed to write agent.toml")?;
+    let url = format!("http://{listen}");
+    let (role, file, text) = match &args.known_good {
+        None => ("run", args.folder.join("agent.toml"), config::agent_config(&args.folder, &url)),
+        Some(kernel) => ("control", args.folder.join("control.toml"), config::control_config(&args.folder, &url, kernel)),
+    };
+    fs::write(&file, text).with_context(|| format!("failed to write {}", file.display()))?;
     let start_agent = || {
         let mut command = command(&args.agent);
-        command.args(["run", "--die-with-parent", "--config"]).arg(&file).env("BLKLAB_LOG", "warn");
+        command.args([role, "--die-with-parent", "--config"]).arg(&file).env("BLKLAB_LOG", "warn");
         Process::start(command, "agent", AGENT_STOPS_WITHIN)
     };
-    if !is_root() {
+    if args.known_good.is_none() && !is_root() {
         bail!("the coordinator ended ({})", coordinator.wait().await);
     }
     let mut agent = start_agent()?;
@@ -231,7 +238,7 @@ async fn give_back(folder: &Path, agent: &Path) -> anyhow::Result<()> {
 
 /// Did an agent ever work here? Without root none can.
 fn made_disks(folder: &Path) -> bool {
-    is_root() && folder.join("agent").exists()
+    is_root() && folder.join("agent").exists() && folder.join("agent.toml").exists()
 }
 
 pub(super) fn is_root() -> bool {

@@ -4,6 +4,7 @@
 //! standard input does. So however this process ends - Ctrl-C, kill, a crash - the lab notices, gives everything back and goes.
 
 mod config;
+mod kernels;
 mod lab;
 mod needs;
 
@@ -11,7 +12,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use blklab_wire::people::{Overrides, Submit};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
@@ -36,10 +37,16 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 
 #[derive(Args)]
 #[command(after_help = "\
-Needs root for loop devices, mounts, cgroups and schedulers; without it, it says what it cannot do and shows the rest.
-It makes three disks of 384 MiB below --folder and removes them again, however it ends.")]
+With two --kernel it shows what a lab is for: three virtual hosts with a SATA disk, an array and an SSD boot both kernels in turns and
+compare them. This needs QEMU and no root.
+Without them it compares I/O schedulers on loop disks of this machine, which needs root for loop devices, mounts, cgroups and schedulers;
+otherwise it says what it cannot do and shows the rest. It makes three disks of 384 MiB below --folder and removes them again, however
+it ends.")]
 pub(super) struct DemoArgs {
-    /// Five rounds on one class of disks instead of six on three: under two minutes
+    /// Debian package of a kernel; the first is the baseline
+    #[arg(long, value_name = "DEB", num_args = 1)]
+    kernel: Vec<PathBuf>,
+    /// The fewest rounds on one class of disks
     #[arg(long)]
     quick: bool,
     /// Leave when the reports are printed instead of serving the pages until Ctrl-C
@@ -57,16 +64,24 @@ pub(super) struct DemoArgs {
 }
 
 pub(super) async fn run(args: DemoArgs) -> anyhow::Result<Ended> {
-    let cannot = needs::cannot_do();
-    for line in &cannot {
-        eprintln!("demo: {line}");
+    let is_virtual = match args.kernel.len() {
+        0 => false,
+        2 => true,
+        n => bail!("{n} kernels were given; the demo compares two: --kernel OLDER.deb --kernel NEWER.deb"),
+    };
+    if !is_virtual {
+        for line in needs::cannot_do() {
+            eprintln!("demo: {line}");
+        }
     }
     let mut lab = lab::spawn(&args).await?;
     let folder = lab.folder().to_owned();
     let mut interrupt = signal(SignalKind::interrupt()).context("failed to wait for SIGINT")?;
     let mut terminate = signal(SignalKind::terminate()).context("failed to wait for SIGTERM")?;
     let outcome = tokio::select! {
-        outcome = tour(&args, &folder) => outcome,
+        outcome = async {
+            if is_virtual { kernels::tour(&args, &folder).await } else { tour(&args, &folder).await }
+        } => outcome,
         _ = interrupt.recv() => Ok(Ended::Well),
         _ = terminate.recv() => Ok(Ended::Well),
         status = lab.ended() => Err(anyhow::anyhow!("the processes of the demo ended early ({status}); the lines above say why")),
@@ -77,28 +92,35 @@ pub(super) async fn run(args: DemoArgs) -> anyhow::Result<Ended> {
 }
 
 async fn tour(args: &DemoArgs, folder: &Path) -> anyhow::Result<Ended> {
-    let server = lab::ready(folder, READY_WITHIN).await?;
+    // Without root there is no agent.
+    let server = lab::ready(folder, usize::from(lab::is_root()), READY_WITHIN).await?;
     let client = Client::new(&server.url, Some(server.token))?;
     eprintln!("demo: pages at {}/", server.url);
     if !lab::is_root() {
         return look_around(args, &lab::inventory(folder, args).await?, &server.url).await;
     }
+    measure(&client, &EXPERIMENTS, args.quick).await?;
+    serve(args, &server.url).await
+}
+
+/// Submits experiments, watches them and prints their reports.
+async fn measure(client: &Client, experiments: &[&str], quick: bool) -> anyhow::Result<()> {
     let mut ids = Vec::new();
-    for name in EXPERIMENTS {
-        let submitted = client.submit(&submission(name, args.quick)).await?;
+    for name in experiments {
+        let submitted = client.submit(&submission(name, quick)).await?;
         eprintln!("demo: {} is {name}: {}", submitted.id, client.url(&submitted.path));
         submit::describe(&submitted);
         ids.push(submitted);
     }
     for submitted in &ids {
-        watch::to_the_end(&client, submitted.id).await?;
+        watch::to_the_end(client, submitted.id).await?;
     }
     for submitted in &ids {
         let report = watch::patiently(async || client.report(submitted.id).await).await?;
         print::line("");
         print::text(&render::text::render(&report, &client.url("")));
     }
-    serve(args, &server.url).await
+    Ok(())
 }
 
 /// What is left of the tour without root: this machine's disks, and the pages of an empty lab.

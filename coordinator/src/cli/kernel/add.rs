@@ -33,6 +33,9 @@ pub(super) struct AddArgs {
     image: ImageArgs,
     #[command(flatten)]
     build: ask::BuildArgs,
+    /// A module that was built for it, such as lab_disk.ko; may be given several times; of a package or an image
+    #[arg(long = "module", value_name = "FILE.ko", conflicts_with = "git")]
+    extra_modules: Vec<PathBuf>,
     /// Words for its command line, beside those that the boot needs; of a package or an image
     #[arg(long = "arguments", value_name = "WORDS", conflicts_with = "git", allow_hyphen_values = true)]
     arguments: Option<String>,
@@ -64,9 +67,12 @@ struct ImageArgs {
 pub(super) async fn run(args: AddArgs) -> anyhow::Result<Ended> {
     let client = args.server.client()?;
     let arguments = args.arguments.unwrap_or_default();
+    let extra = args.extra_modules;
     let prepared = match (args.package.deb, args.image.image) {
-        (Some(deb), _) => prepare(move || files::package(&deb)).await?,
-        (None, Some(image)) => prepare(move || files::image(&image, args.image.modules.as_deref(), args.image.kconfig.as_deref())).await?,
+        (Some(deb), _) => prepare(move || files::package(&deb, &extra)).await?,
+        (None, Some(image)) => {
+            prepare(move || files::image(&image, args.image.modules.as_deref(), &extra, args.image.kconfig.as_deref())).await?
+        },
         (None, None) => return ask::run(&client, args.name, args.build).await,
     };
     let name = match args.name {
@@ -85,7 +91,7 @@ pub(super) async fn run(args: AddArgs) -> anyhow::Result<Ended> {
 pub(in crate::cli) async fn add_package(client: &Client, name: &str, package: &Path) -> anyhow::Result<KernelRecord> {
     let name = name.parse().with_context(|| format!("failed to name a kernel `{name}`"))?;
     let package = package.to_owned();
-    let prepared = prepare(move || files::package(&package)).await?;
+    let prepared = prepare(move || files::package(&package, &[])).await?;
     send(client, name, String::new(), &prepared).await
 }
 

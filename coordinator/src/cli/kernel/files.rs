@@ -48,13 +48,14 @@ impl Prepared {
 }
 
 /// From a Debian package.
-pub(super) fn package(path: &Path) -> anyhow::Result<Prepared> {
+pub(super) fn package(path: &Path, extra: &[PathBuf]) -> anyhow::Result<Prepared> {
     let failed = || format!("failed to read the kernel of {}", path.display());
     let package = Package::open(path).with_context(failed)?;
     let (inside, bytes) = package.image().with_context(failed)?;
     let (facts, _) = image::inspect(&bytes).with_context(|| format!("failed to read {inside} of {}", path.display()))?;
     let has_modules = package.modules(&facts.release).next().is_some();
     let subset = if has_modules { Some(Subset::choose(&Source::Package(&package), &facts.release).with_context(failed)?) } else { None };
+    let subset = with_extra(subset, &facts.release, extra)?;
     let config = package.config(&facts.release).with_context(failed)?;
     let mut prepared = pack(facts, &bytes, subset.as_ref(), config.as_deref())?;
     if !has_modules {
@@ -64,7 +65,7 @@ pub(super) fn package(path: &Path) -> anyhow::Result<Prepared> {
 }
 
 /// From an image, its modules and its configuration.
-pub(super) fn image(path: &Path, modules: Option<&Path>, config: Option<&Path>) -> anyhow::Result<Prepared> {
+pub(super) fn image(path: &Path, modules: Option<&Path>, extra: &[PathBuf], config: Option<&Path>) -> anyhow::Result<Prepared> {
     let bytes = read(path, MAX_BLOB_BYTES)?;
     let (facts, _) = image::inspect(&bytes).with_context(|| format!("failed to read the image {}", path.display()))?;
     let subset = match modules {
@@ -74,11 +75,26 @@ pub(super) fn image(path: &Path, modules: Option<&Path>, config: Option<&Path>) 
         }
         None => None,
     };
+    let subset = with_extra(subset, &facts.release, extra)?;
     let config = config.map(|config| read(config, MAX_CONFIG_BYTES)).transpose()?;
     pack(facts, &bytes, subset.as_ref(), config.as_deref()).map(|prepared| {
         let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Prepared { source: KernelSource::Upload { file }, ..prepared }
     })
+}
+
+/// Adds modules that do not come with the kernel, in the folder where modules_install puts them.
+fn with_extra(subset: Option<Subset>, release: &str, extra: &[PathBuf]) -> anyhow::Result<Option<Subset>> {
+    if extra.is_empty() {
+        return Ok(subset);
+    }
+    let mut subset = subset.unwrap_or_else(|| Subset { release: release.to_owned(), ..Subset::default() });
+    for path in extra {
+        let name = path.file_name().and_then(|name| name.to_str()).filter(|name| name.ends_with(".ko"));
+        let name = name.with_context(|| format!("failed to take the module {}: its name must end with .ko", path.display()))?;
+        subset.files.insert(format!("extra/{name}"), read(path, MAX_BLOB_BYTES)?);
+    }
+    Ok(Some(subset))
 }
 
 fn pack(facts: Facts, image: &[u8], subset: Option<&Subset>, config: Option<&[u8]>) -> anyhow::Result<Prepared> {
@@ -164,14 +180,14 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("notes.txt");
         fs::write(&path, "hello").unwrap();
-        let error = format!("{:#}", image(&path, None, None).err().unwrap());
+        let error = format!("{:#}", image(&path, None, &[], None).err().unwrap());
         assert!(
             error.ends_with("notes.txt: it is no kernel image for x86: neither a bzImage (with `HdrS` at byte 514) nor an ELF file"),
             "{error}"
         );
-        let error = format!("{:#}", package(&path).err().unwrap());
+        let error = format!("{:#}", package(&path, &[]).err().unwrap());
         assert!(error.ends_with("is no usable Debian package: it is no ar archive"), "{error}");
-        let error = format!("{:#}", image(&folder.path().join("none"), None, None).err().unwrap());
+        let error = format!("{:#}", image(&folder.path().join("none"), None, &[], None).err().unwrap());
         assert!(error.contains("failed to read") && error.contains("No such file"), "{error}");
     }
 }

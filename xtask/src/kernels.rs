@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::run::{Failed, output, program_in};
+use crate::run::{Failed, output, program, program_in, succeeds};
 
 /// Where they are kept; a fresh clone fetches them again.
 const FOLDER: &str = "target/kernels";
@@ -18,10 +18,12 @@ pub(crate) fn fetch() -> Result<[PathBuf; 2], Failed> {
     std::fs::create_dir_all(folder).map_err(|error| Failed(format!("cannot make {FOLDER}: {error}")))?;
     let mut found = there(folder)?;
     if found.len() < 2 {
-        let listed = output("apt-cache", &["search", "--names-only", "^linux-image-6[.]1[.]0-[0-9]+-amd64$"])?;
-        let mut numbers: Vec<u32> = listed.lines().filter_map(|line| number(line.split_whitespace().next()?)).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
+        let mut numbers = offered()?;
+        if numbers.len() < 2 && succeeds("test", &["-w", "/var/lib/apt/lists"]) {
+            // The lists of a fresh machine are empty or old.
+            program("apt-get", &["update", "--quiet"])?;
+            numbers = offered()?;
+        }
         let [.., older, newer] = numbers.as_slice() else {
             let remedy = "run `apt-get update`, or put two packages linux-image-6.1.0-*-amd64_*.deb there";
             return Err(Failed(format!("this machine's archive has no two Debian kernels for {FOLDER}; {remedy}")));
@@ -37,6 +39,15 @@ pub(crate) fn fetch() -> Result<[PathBuf; 2], Failed> {
         [.., older, newer] => Ok([older.clone(), newer.clone()]),
         _ => Err(Failed(format!("two kernels were fetched, but {FOLDER} does not have them; empty it and try again"))),
     }
+}
+
+/// Numbers of the kernels that the archive has, as far as this machine knows.
+fn offered() -> Result<Vec<u32>, Failed> {
+    let listed = output("apt-cache", &["search", "--names-only", "^linux-image-6[.]1[.]0-[0-9]+-amd64$"])?;
+    let mut numbers: Vec<u32> = listed.lines().filter_map(|line| number(line.split_whitespace().next()?)).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
 }
 
 /// Packages in the folder by their number.

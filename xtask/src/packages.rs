@@ -41,10 +41,8 @@ pub(crate) const VIRTUAL: [Need; 9] = [
 ];
 
 /// Further needs of the tests.
-pub(crate) const TEST: [Need; 2] = [
-    need("postgres", "postgresql", "every store test runs on SQLite and on PostgreSQL"),
-    need("mkfs.xfs", "xfsprogs", "trials on XFS"),
-];
+pub(crate) const TEST: [Need; 2] =
+    [need("postgres", "postgresql", "every store test runs on SQLite and on PostgreSQL"), need("mkfs.xfs", "xfsprogs", "trials on XFS")];
 
 /// Installs what is missing of `needs`.
 pub(crate) fn install(needs: &[Need]) -> Result<(), Failed> {

@@ -1,7 +1,7 @@
 //! Everything that must pass.
 
-use crate::packages;
 use crate::run::{Failed, cargo, cargo_with, succeeds};
+use crate::{kernels, packages};
 
 /// Known to understand `deny.toml`.
 const CARGO_DENY_VERSION: &str = "0.20.2";
@@ -23,12 +23,17 @@ pub(crate) fn all(strictness: Strictness) -> Result<(), Failed> {
         (Err(failed), Strictness::FailWhatCannotRun) => return Err(failed),
         (Err(Failed(why)), Strictness::SkipWhatCannotRun) => eprintln!("going on without: {why}"),
     }
+    match (kernels::fetch(), strictness) {
+        (Ok(_), _) => {}
+        (Err(failed), Strictness::FailWhatCannotRun) => return Err(failed),
+        (Err(Failed(why)), Strictness::SkipWhatCannotRun) => eprintln!("going on without virtual hosts: {why}"),
+    }
     lint()?;
     let require = match strictness {
         Strictness::SkipWhatCannotRun => "0",
         Strictness::FailWhatCannotRun => "1",
     };
-    let environment = [("BLKLAB_REQUIRE_ROOT", require), ("BLKLAB_REQUIRE_POSTGRES", require)];
+    let environment = [("BLKLAB_REQUIRE_ROOT", require), ("BLKLAB_REQUIRE_POSTGRES", require), ("BLKLAB_REQUIRE_VMS", require)];
     cargo(&["build", "--workspace", "--all-features", "--bins"])?;
     cargo_with(&environment, &["test", "--workspace", "--all-features"])?;
     doc()

@@ -1,0 +1,150 @@
+//! From a Debian package to a report: two kernels are added, booted in turns on a virtual host, measured and compared, by the programs as
+//! people run them. Skipped where there is no QEMU or no kernel in `target/kernels`, or failed when `BLKLAB_REQUIRE_VMS=1`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use blklab_lab_tests::{TestLab, program};
+use blklab_model::kernel::BootMethod;
+use blklab_model::trial::TrialState;
+use blklab_wire::people::{NamedText, Overrides, Submit};
+use tempfile::TempDir;
+
+/// Six emulated boots and twelve trials on a crowded machine; on an idle one it takes two minutes.
+const ENDS_WITHIN: Duration = Duration::from_secs(1200);
+
+/// How often the lab is looked at.
+const LOOK_PERIOD: Duration = Duration::from_secs(1);
+
+const EXPERIMENT: &str = r#"
+name = "two-boots"
+title = "Does an argument of the kernel matter?"
+compare = "kernel"
+baseline = "plain"
+rounds = 3
+
+[matrix]
+kernel = ["plain", "with-argument"]
+scheduler = ["mq-deadline", "bfq"]
+filesystem = ["ext4"]
+disk_class = ["sata-hdd"]
+workload = ["sequential-reader"]
+
+[parameters]
+size = "4 MiB"
+"#;
+
+/// The newest Debian kernel that `make test` has fetched.
+fn kernel() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/kernels");
+    let mut packages: Vec<PathBuf> = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+    packages.retain(|path| path.extension().is_some_and(|end| end == "deb"));
+    packages.sort();
+    packages.pop()
+}
+
+fn can_boot() -> Option<PathBuf> {
+    let has_qemu = Path::new("/usr/bin/qemu-system-x86_64").is_file();
+    let found = kernel().filter(|_| has_qemu);
+    if found.is_none() {
+        assert!(std::env::var("BLKLAB_REQUIRE_VMS").as_deref() != Ok("1"), "BLKLAB_REQUIRE_VMS=1, but there is no QEMU or no kernel");
+        eprintln!("skipped: there is no QEMU or no kernel in target/kernels; `make test` fetches what is missing");
+    }
+    found
+}
+
+fn command(name: &str) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "the test runs the programs that it tests")]
+    Command::new(program(name))
+}
+
+/// A controller that ends with the test.
+struct Controller(Child);
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn control(lab: &TestLab, folder: &Path, kernel: &Path) -> Controller {
+    let token = folder.join("token");
+    fs::write(&token, lab.token("enrol")).expect("a token");
+    let text = format!(
+        "coordinator = \"{}\"\ntoken_file = \"{}\"\nstate_dir = \"{}\"\naccelerator = \"tcg\"\nknown_good = {{ package = \"{}\" }}\n\
+         [[host]]\nname = \"vm\"\nboot = \"qemu\"\n[[host.disk]]\nserial = \"sata-1\"\nclass = \"sata-hdd\"\nbus = \"ahci\"\n\
+         size = \"1 GiB\"\nmodel = \"sata-hdd\"\n",
+        lab.url,
+        token.display(),
+        folder.join("state").display(),
+        kernel.display()
+    );
+    let file = folder.join("control.toml");
+    fs::write(&file, text).expect("a configuration");
+    let child = command("blklab-agent").args(["control", "--die-with-parent", "--config"]).arg(file).stdin(Stdio::null()).spawn();
+    Controller(child.expect("a controller"))
+}
+
+fn add_kernel(lab: &TestLab, kernel: &Path, name: &str, arguments: &[&str]) {
+    let mut add = command("blklab");
+    add.args(["kernel", "add", "--name", name, "--deb"]).arg(kernel).args(arguments);
+    let output = add.env("BLKLAB_SERVER", &lab.url).env("BLKLAB_TOKEN", lab.token("submit")).output().expect("the command line");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_kernels_from_a_package_to_a_report() {
+    let Some(kernel) = can_boot() else { return };
+    let lab = TestLab::new().await;
+    let folder = TempDir::new().expect("a folder");
+    let _controller = control(&lab, folder.path(), &kernel);
+    tokio::task::block_in_place(|| {
+        add_kernel(&lab, &kernel, "plain", &[]);
+        add_kernel(&lab, &kernel, "with-argument", &["--arguments", "blklab.test=1"]);
+    });
+    let client = lab.client();
+    let deadline = tokio::time::Instant::now() + ENDS_WITHIN;
+    while client.hosts().await.expect("hosts").is_empty() {
+        assert!(tokio::time::Instant::now() < deadline, "no virtual host has enrolled");
+        tokio::time::sleep(LOOK_PERIOD).await;
+    }
+    let hosts = client.hosts().await.expect("hosts");
+    assert_eq!(hosts[0].host.facts.boot, BootMethod::Qemu);
+
+    let file = NamedText { name: "two-boots.toml".into(), text: EXPERIMENT.into() };
+    let submit = Submit { file, workloads: Vec::new(), overrides: Overrides::default(), submitter: "a tester".into() };
+    let submitted = client.submit(&submit).await.expect("an experiment");
+    assert_eq!((submitted.cells, submitted.trials, submitted.boots), (2, 12, 6));
+    loop {
+        let progress = client.progress(submitted.id).await.expect("progress");
+        if progress.state == "finished" {
+            assert_eq!((progress.over, progress.failed), (12, 0), "{progress:?}");
+            break;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{progress:?}");
+        tokio::time::sleep(LOOK_PERIOD).await;
+    }
+
+    // Every trial proves what it ran on; trials of one job share a boot and those of two do not.
+    let mut tx = lab.lab.store.read().await.expect("a transaction");
+    let trials = blklab_coordinator::store::trial_list(&mut tx, submitted.id).await.expect("trials");
+    let mut boots = std::collections::BTreeMap::new();
+    for trial in &trials {
+        assert_eq!(trial.state, TrialState::Completed);
+        let environment = &trial.details.as_ref().expect("details").environment;
+        let of = |name: &str| environment.iter().find(|(found, _)| found == name).map(|(_, value)| value.clone()).expect("a value");
+        let expected = if trial.id.arm == 0 { "plain" } else { "with-argument" };
+        assert_eq!(of("kernel.name"), expected);
+        boots.entry(trial.job).or_insert_with(Vec::new).push(of("boot.id"));
+    }
+    assert!(boots.values().all(|ids| ids.len() == 2 && ids[0] == ids[1]), "{boots:?}");
+    let mut ids: Vec<&String> = boots.values().map(|ids| &ids[0]).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 6, "each job has a boot of its own");
+    let report = client.report(submitted.id).await.expect("a report");
+    assert_eq!(report.cells.len(), 2);
+}

@@ -234,9 +234,10 @@ fn exists_for(page: &Page, path: &str) -> bool {
 }
 
 /// `test` of `make test ARGS=--strict`.
+/// With an option it is somebody else's Makefile (`make -C FOLDER`).
 fn make_target(code: &str) -> Option<&str> {
     let words = code.trim_start().trim_start_matches("$ ").trim_start_matches("sudo ");
-    words.strip_prefix("make ")?.split_whitespace().next()
+    words.strip_prefix("make ")?.split_whitespace().next().filter(|word| !word.starts_with('-'))
 }
 
 fn words_in_backticks(help: &str) -> Vec<String> {

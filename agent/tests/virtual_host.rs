@@ -43,7 +43,7 @@ const SATA: &str = r#"
 name = "vm"
 boot = "qemu"
 memory = "768 MiB"
-boot_limit_s = 60
+boot_limit_s = 90
 
 [[host.disk]]
 serial = "sata-1"
@@ -179,9 +179,14 @@ impl Lab {
 
     /// Runs a trial in the present job.
     fn run(&mut self, kernel: &ReadyKernel, tasks: Vec<ResolvedLoad>) -> Ran {
+        self.run_watched(kernel, tasks, &|_| ())
+    }
+
+    /// Likewise; `enter` is told of each phase.
+    fn run_watched(&mut self, kernel: &ReadyKernel, tasks: Vec<ResolvedLoad>, enter: &dyn Fn(&str)) -> Ran {
         let spec = trial(&self.host.disks()[0].id.clone(), tasks);
         let order = Order { job: format!("x1.j{}", self.job).parse().unwrap(), kernel: kernel.clone(), spec };
-        self.host.trial(&order, &Stop::default(), &|_| ())
+        self.host.trial(&order, &Stop::default(), enter)
     }
 
     /// Runs a trial in a job of its own.
@@ -373,14 +378,16 @@ fn each_end_in_mid_trial_has_its_class_and_the_lab_recovers() {
     assert!(failed.message.starts_with("power lost: "), "{}", failed.message);
 
     let dir = lab.dir.path().to_owned();
+    let (tell, told) = std::sync::mpsc::channel();
     let killer = std::thread::spawn(move || {
-        let pid = wait_for("a virtual host", BOOTS_WITHIN, || processes_of(&dir).pop());
-        // Into the trial: the workload sleeps.
-        std::thread::sleep(Duration::from_secs(25));
-        kill_9(pid);
+        told.recv().unwrap();
+        kill_9(processes_of(&dir).pop().unwrap());
     });
-    lab.run_anew(&kernel, reader());
-    let killed = lab.run(&kernel, vec![shell("sleep", "sleep 100")]);
+    let killed = lab.run_watched(&kernel, vec![shell("sleep", "sleep 100")], &|phase| {
+        if phase == "workload" {
+            tell.send(()).unwrap();
+        }
+    });
     let failed = failure(&killed.cycle);
     assert_eq!(failed.fault, Fault::Lab);
     assert!(failed.message.starts_with("power lost: its machine was ended from outside"), "{}", failed.message);

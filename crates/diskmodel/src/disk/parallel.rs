@@ -102,6 +102,10 @@ impl Servers {
         self.timeline.next_at()
     }
 
+    pub(super) fn understands_next(&self) -> bool {
+        matches!(self.timeline.next(), Some(Event::Ready(_)))
+    }
+
     pub(super) fn accept(&mut self, at: Ns, request: Request) {
         self.front_free = self.front_free.max(at) + us(self.model.command_us);
         self.timeline.add(self.front_free + us(self.model.overhead_us), Event::Ready(request));

@@ -157,6 +157,10 @@ impl Mechanism {
         self.timeline.next_at()
     }
 
+    pub(super) fn understands_next(&self) -> bool {
+        matches!(self.timeline.next(), Some(Event::Ready(_)))
+    }
+
     pub(super) fn accept(&mut self, at: Ns, request: Request) {
         self.timeline.add(at + self.overhead, Event::Ready(request));
     }

@@ -32,6 +32,10 @@ impl<E> Timeline<E> {
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }
 
+    pub(super) fn next(&self) -> Option<&E> {
+        self.heap.peek().map(|Reverse(entry)| &entry.event)
+    }
+
     pub(super) fn pop(&mut self) -> Option<(Ns, E)> {
         self.heap.pop().map(|Reverse(entry)| (entry.at, entry.event))
     }

@@ -31,6 +31,7 @@ pub fn jobs() -> Vec<Job> {
         ("random-read-1", reads.clone()),
         ("random-read-8", Exercise { depth: 8, warm_up: 200, ..reads.clone() }),
         ("random-read-32", Exercise { depth: 32, warm_up: 400, requests: 4000, ..reads.clone() }),
+        ("random-read-64k", Exercise { block_bytes: 64 << 10, ..reads.clone() }),
         ("near-read-1", Exercise { span_share: 0.01, ..reads.clone() }),
         ("tenth-read-1", Exercise { span_share: 0.1, ..reads.clone() }),
         ("sequential-read", stream(128)),

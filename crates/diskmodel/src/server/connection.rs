@@ -10,11 +10,12 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::net::{SendFlags, send};
+use rustix::net::{SendFlags, send, sockopt};
 
+use super::buffers::{Buffers, Message};
 use super::core::Core;
 use super::handshake::{self, Negotiated};
-use super::protocol::{Command, ErrorCode, Header, MAX_PAYLOAD, REPLY_BYTES, REQUEST_BYTES, reply_header};
+use super::protocol::{Command, ErrorCode, Header, MAX_PAYLOAD, REPLY_BYTES, REQUEST_BYTES};
 use crate::disk::Operation;
 
 /// Negotiation is a matter of microseconds on one machine; who takes this long for a word is not a client.
@@ -28,6 +29,10 @@ const MAX_OUTSTANDING_BYTES: usize = 2 * MAX_PAYLOAD as usize + (1 << 20);
 
 /// Requests are read from the socket in pieces of this size: many small ones with one system call.
 const READ_BUFFER: usize = 64 << 10;
+
+/// Replies that wait for the client in the socket, in bytes, as far as the kernel allows (`net.core.wmem_max`): what fits is sent
+/// without another thread.
+const SEND_BUFFER: usize = 4 << 20;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -43,17 +48,21 @@ struct Outbox {
     unsent: VecDeque<Unsent>,
     outstanding: usize,
     outstanding_bytes: usize,
+    /// The reading thread waits for replies to leave.
+    awaits_room: bool,
     closed: bool,
 }
 
 #[derive(Debug)]
 struct Unsent {
-    message: Vec<u8>,
+    message: Message,
     sent: usize,
 }
 
 impl Connection {
     pub(super) fn new(socket: UnixStream) -> Connection {
+        // A refusal costs a little time.
+        let _default = sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER);
         Connection { socket, outbox: Mutex::default(), changed: Condvar::new() }
     }
 
@@ -66,31 +75,36 @@ impl Connection {
     }
 
     /// Sends a reply, or leaves it to the writing thread.
-    pub(super) fn reply(&self, message: Vec<u8>) {
+    pub(super) fn reply(&self, message: Message, buffers: &Buffers) {
         let mut outbox = self.outbox();
         if outbox.closed {
             return;
         }
         let mut sent = 0;
-        while outbox.unsent.is_empty() && sent < message.len() {
-            match send(&self.socket, &message[sent..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+        while outbox.unsent.is_empty() && sent < message.bytes().len() {
+            match send(&self.socket, &message.bytes()[sent..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(bytes) => sent += bytes,
                 Err(error) if error == rustix::io::Errno::INTR => {}
                 // Full: the writing thread waits for room. Gone: it will find that out.
                 Err(_) => break,
             }
         }
-        if sent == message.len() {
-            outbox.finish(message.len());
+        if sent == message.bytes().len() {
+            let was_awaited = outbox.finish(message.bytes().len());
+            drop(outbox);
+            buffers.give_back(message);
+            if was_awaited {
+                self.changed.notify_all();
+            }
         } else {
             outbox.unsent.push_back(Unsent { message, sent });
+            drop(outbox);
+            self.changed.notify_all();
         }
-        drop(outbox);
-        self.changed.notify_all();
     }
 
     /// Writes what could not be sent at once, until the connection is closed.
-    pub(super) fn write(&self) {
+    pub(super) fn write(&self, buffers: &Buffers) {
         let mut outbox = self.outbox();
         loop {
             if outbox.closed {
@@ -104,13 +118,14 @@ impl Connection {
             let message = std::mem::take(&mut unsent.message);
             let sent = unsent.sent;
             drop(outbox);
-            if (&self.socket).write_all(&message[sent..]).is_err() {
+            if (&self.socket).write_all(&message.bytes()[sent..]).is_err() {
                 self.close();
                 return;
             }
             outbox = self.outbox();
             outbox.unsent.pop_front();
-            outbox.finish(message.len());
+            outbox.finish(message.bytes().len());
+            buffers.give_back(message);
             self.changed.notify_all();
         }
     }
@@ -157,19 +172,19 @@ impl Connection {
     fn take(self: &Arc<Connection>, core: &Core, header: &Header, payload: &[u8]) {
         let Some(operation) = checked(core, header) else {
             core.refuse();
-            let mut message = reply_header(header.cookie, Some(refusal(header))).to_vec();
+            let mut message = core.buffers().message(0);
+            message.set_head(header.cookie, Some(refusal(header)));
             // Room was asked for the whole answer.
             self.give_back(header);
-            message.truncate(REPLY_BYTES);
-            self.reply(message);
+            self.reply(message, core.buffers());
             return;
         };
         let id = core.submit(self, operation, header);
         let (offset, bytes) = (header.offset, u64::from(header.bytes));
         let backing = core.backing();
-        let mut message = vec![0; REPLY_BYTES + if operation == Operation::Read { header.bytes as usize } else { 0 }];
+        let mut message = core.buffers().message(if operation == Operation::Read { header.bytes as usize } else { 0 });
         let done = match operation {
-            Operation::Read => backing.read(&mut message[REPLY_BYTES..], offset),
+            Operation::Read => backing.read(message.data(), offset),
             Operation::Write => backing.write(payload, offset),
             Operation::Flush => Ok(()),
             Operation::Trim => backing.trim(offset, bytes),
@@ -177,9 +192,9 @@ impl Connection {
         };
         if done.is_err() {
             self.give_back(header);
-            message.truncate(REPLY_BYTES);
+            message.drop_data();
         }
-        message[..REPLY_BYTES].copy_from_slice(&reply_header(header.cookie, done.err()));
+        message.set_head(header.cookie, done.err());
         core.ready(id, message, done.is_err());
     }
 
@@ -190,8 +205,10 @@ impl Connection {
             && outbox.outstanding > 0
             && (outbox.outstanding >= MAX_OUTSTANDING || outbox.outstanding_bytes + bytes > MAX_OUTSTANDING_BYTES)
         {
+            outbox.awaits_room = true;
             outbox = self.changed.wait(outbox).unwrap_or_else(PoisonError::into_inner);
         }
+        outbox.awaits_room = false;
         outbox.outstanding += 1;
         outbox.outstanding_bytes += bytes;
         !outbox.closed
@@ -207,6 +224,7 @@ impl Connection {
     fn wait_for_replies(&self) {
         let mut outbox = self.outbox();
         while outbox.outstanding > 0 && !outbox.closed {
+            outbox.awaits_room = true;
             outbox = self.changed.wait(outbox).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -217,9 +235,11 @@ impl Connection {
 }
 
 impl Outbox {
-    fn finish(&mut self, bytes: usize) {
+    /// A reply has left; says whether somebody waits for that.
+    fn finish(&mut self, bytes: usize) -> bool {
         self.outstanding -= 1;
         self.outstanding_bytes -= bytes;
+        self.awaits_room
     }
 }
 

@@ -1,11 +1,13 @@
 //! What all connections of a server share: the simulated disk, the replies that it holds back, and the thread that lets them go.
 
 use std::collections::HashMap;
-use std::num::NonZeroU64;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use super::alarm::Alarm;
 use super::backing::Backing;
+use super::buffers::{Buffers, Message};
 use super::connection::Connection;
 use super::handshake::Export;
 use super::protocol::Header;
@@ -20,10 +22,10 @@ const NICENESS: i32 = -15;
 pub(super) struct Core {
     backing: Backing,
     export: Export,
-    epoch: Instant,
+    buffers: Buffers,
+    /// Wakes the pacer when something is due, or over.
+    alarm: Alarm,
     held: Mutex<Held>,
-    /// Something may be due earlier than the pacer believes, or it is over.
-    earlier: Condvar,
 }
 
 #[derive(Debug)]
@@ -31,7 +33,8 @@ struct Held {
     disk: Disk,
     replies: HashMap<u64, Reply>,
     next_id: u64,
-    /// What the pacer waits for; none when it waits for anything.
+    /// What the alarm is set to; none when it is not set. While the pacer is awake it is the beginning of time, for it will look by
+    /// itself.
     deadline: Option<Ns>,
     stats: Stats,
     stats_since: Ns,
@@ -57,11 +60,11 @@ enum State {
     /// The disk would be done since this time; the file is not.
     Due(Ns),
     /// The message waits for the disk.
-    Ready(Vec<u8>),
+    Ready(Message),
 }
 
 impl Core {
-    pub(super) fn new(backing: Backing, export: Export, disk: Disk) -> Core {
+    pub(super) fn new(backing: Backing, export: Export, disk: Disk) -> io::Result<Core> {
         let held = Held {
             disk,
             replies: HashMap::new(),
@@ -73,7 +76,7 @@ impl Core {
             last_end: 0,
             over: false,
         };
-        Core { backing, export, epoch: Instant::now(), held: Mutex::new(held), earlier: Condvar::new() }
+        Ok(Core { backing, export, buffers: Buffers::default(), alarm: Alarm::new()?, held: Mutex::new(held) })
     }
 
     pub(super) fn export(&self) -> Export {
@@ -84,6 +87,10 @@ impl Core {
         &self.backing
     }
 
+    pub(super) fn buffers(&self) -> &Buffers {
+        &self.buffers
+    }
+
     pub(super) fn reseed(&self, seed: u64) {
         let mut held = self.held();
         let now = self.now();
@@ -91,8 +98,6 @@ impl Core {
         held.stats = Stats::empty();
         held.stats_since = now;
         held.busy_since = held.busy_since.map(|_| now);
-        drop(held);
-        self.earlier.notify_one();
     }
 
     pub(super) fn stats(&self) -> Stats {
@@ -128,17 +133,15 @@ impl Core {
         let outstanding = held.replies.len() as u64;
         held.stats.arrived(operation, bytes, outstanding);
         held.disk.submit(now, Request { id, operation, offset: header.offset, bytes, fua: header.fua });
-        let next = held.disk.next_event_ns();
-        let is_earlier = next.is_some_and(|next| held.deadline.is_none_or(|deadline| next < deadline));
-        drop(held);
-        if is_earlier {
-            self.earlier.notify_one();
+        if let Some(next) = held.disk.next_event_ns().filter(|next| held.deadline.is_none_or(|deadline| *next < deadline)) {
+            held.deadline = Some(next);
+            self.alarm.set(next);
         }
         id
     }
 
     /// The file has been read or written; the reply leaves when the disk is done, which may be now.
-    pub(super) fn ready(&self, id: u64, message: Vec<u8>, failed: bool) {
+    pub(super) fn ready(&self, id: u64, message: Message, failed: bool) {
         let mut held = self.held();
         held.stats.errors += u64::from(failed);
         let Some(reply) = held.replies.get_mut(&id) else { return };
@@ -149,7 +152,7 @@ impl Core {
                 let now = self.now();
                 held.leave(at, now);
                 drop(held);
-                reply.connection.reply(message);
+                reply.connection.reply(message, &self.buffers);
             }
         }
     }
@@ -165,23 +168,22 @@ impl Core {
                 leaving.extend(held.complete(completion.id, completion.at_ns, now));
             }
             if !leaving.is_empty() {
-                // The lock is not held while sending: requests may come in.
+                // The lock is not held while sending: requests may come in. They need not set the alarm.
                 held.deadline = Some(0);
                 drop(held);
                 for (connection, message) in leaving.drain(..) {
-                    connection.reply(message);
+                    connection.reply(message, &self.buffers);
                 }
                 held = self.held();
                 continue;
             }
             held.deadline = held.disk.next_event_ns();
-            held = match held.deadline {
-                Some(deadline) => {
-                    let wait = Duration::from_nanos(deadline.saturating_sub(now));
-                    self.earlier.wait_timeout(held, wait).unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.earlier.wait(held).unwrap_or_else(PoisonError::into_inner),
-            };
+            if let Some(deadline) = held.deadline {
+                self.alarm.set(deadline);
+            }
+            drop(held);
+            self.alarm.wait();
+            held = self.held();
         }
     }
 
@@ -190,12 +192,11 @@ impl Core {
         let mut held = self.held();
         held.over = true;
         held.replies.clear();
-        drop(held);
-        self.earlier.notify_all();
+        self.alarm.set(0);
     }
 
     fn now(&self) -> Ns {
-        self.epoch.elapsed().as_nanos() as Ns
+        self.alarm.now()
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -205,7 +206,7 @@ impl Core {
 
 impl Held {
     /// The disk is done with a request: its reply, unless the file is not.
-    fn complete(&mut self, id: u64, at: Ns, now: Ns) -> Option<(Arc<Connection>, Vec<u8>)> {
+    fn complete(&mut self, id: u64, at: Ns, now: Ns) -> Option<(Arc<Connection>, Message)> {
         let reply = self.replies.get_mut(&id)?;
         let (distance, service) = (reply.distance, at - reply.arrived);
         let state = std::mem::replace(&mut reply.state, State::Due(at));
@@ -231,9 +232,6 @@ impl Held {
 
 /// Asks the kernel to wake this thread on time, as far as it may.
 pub(super) fn hurry() {
-    // The default slack of 50 us (prctl(2), PR_SET_TIMERSLACK) is half the service of an SSD. Refusals cost precision, not function;
-    // `Stats::late` shows how much.
-    let _default = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-    // On Linux a nice value belongs to a thread.
+    // On Linux a nice value belongs to a thread. A refusal costs precision, not function; `Stats::late` shows how much.
     let _ordinary = rustix::process::setpriority_process(None, NICENESS);
 }

@@ -2,7 +2,9 @@
 //!
 //! Plain threads: one that accepts, one that lets replies go on time, two for each client (one of which nearly always sleeps).
 
+mod alarm;
 mod backing;
+mod buffers;
 mod connection;
 mod core;
 mod handshake;
@@ -73,7 +75,7 @@ impl Server {
         let backing = Backing::new(backing, bytes).map_err(|error| fail("extend the file behind", error))?;
         let listener = Arc::new(listen(socket).map_err(|error| fail("listen on", error))?);
         let export = Export { bytes, flags: protocol::transmission_flags(model.is_rotational()) };
-        let core = Core::new(backing, export, Disk::new(model, bytes, seed));
+        let core = Core::new(backing, export, Disk::new(model, bytes, seed)).map_err(|error| fail("make a timer for", error))?;
         let shared = Arc::new(Shared { core, clients: Mutex::default(), ended: Condvar::new() });
         let server = Server { socket: socket.to_owned(), listener, shared };
         let (pacer, accepter, listener) = (Arc::clone(&server.shared), Arc::clone(&server.shared), Arc::clone(&server.listener));
@@ -158,7 +160,8 @@ impl Shared {
             reader.close();
             shared.clients().connections.retain(|other| !Arc::ptr_eq(other, &reader));
         });
-        let writes = reads.and_then(|()| self.spawn("disk-write", move || writer.write()));
+        let shared = Arc::clone(self);
+        let writes = reads.and_then(|()| self.spawn("disk-write", move || writer.write(shared.core.buffers())));
         if writes.is_err() {
             connection.close();
             self.clients().connections.retain(|other| !Arc::ptr_eq(other, &connection));

@@ -1,5 +1,7 @@
 //! For tests: a repository that is a kernel as far as the builder can tell, made and built in seconds.
 
+#![cfg_attr(not(test), expect(clippy::unwrap_used, reason = "helpers of tests"))]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +14,7 @@ use crate::stop::Stop;
 use crate::sys::command;
 
 /// The release of the fake kernel.
-pub(super) const RELEASE: &str = "6.1.0-fake";
+pub const RELEASE: &str = "6.1.0-fake";
 
 /// The targets and variables that the builder uses, in the manner of the kernel's own Makefile: objects in `O`, times as make(1) sees
 /// them, modules from outside by `M`. Recipes are indented by tabs.
@@ -22,6 +24,7 @@ O ?= .
 TREE := $(CURDIR)
 OBJECTS := $(O)/super.o $(O)/elevator.o
 LIB := $(INSTALL_MOD_PATH)/lib/modules/6.1.0-fake
+DEPMOD = cd $(LIB) && find extra kernel -name '*.ko' -printf '%p:\n' 2>/dev/null | sort > modules.dep
 
 kernelversion:
 	@echo 6.1.0
@@ -51,6 +54,7 @@ modules:
 modules_install:
 	mkdir -p $(LIB)/extra
 	cp $(M)/*.ko $(LIB)/extra/
+	$(DEPMOD)
 else
 modules:
 	$(CC) -c $(TREE)/block/elevator.c -o $(O)/elevator.ko
@@ -58,6 +62,7 @@ modules_install:
 	mkdir -p $(LIB)/kernel
 	cp $(O)/elevator.ko $(LIB)/kernel/
 	ln -sfn $(O) $(LIB)/build
+	$(DEPMOD)
 endif
 "#;
 
@@ -127,13 +132,15 @@ int elevator(int sector)
 ";
 
 /// A repository with a tag `v1` and a commit before it.
-pub(super) struct Fake {
+#[derive(Debug)]
+pub struct Fake {
     dir: tempfile::TempDir,
 }
 
 impl Fake {
     /// Makes it.
-    pub(super) fn new() -> Self {
+    #[expect(clippy::new_without_default, reason = "a repository on disk is no default of anything")]
+    pub fn new() -> Self {
         let fake = Fake { dir: tempfile::tempdir().unwrap() };
         let files = [
             ("Makefile", MAKEFILE),
@@ -160,22 +167,22 @@ impl Fake {
     }
 
     /// Where it is.
-    pub(super) fn repository(&self) -> PathBuf {
+    pub fn repository(&self) -> PathBuf {
         self.dir.path().join("linux")
     }
 
     /// What asks for the kernel `v1`.
-    pub(super) fn spec(&self) -> BuildSpec {
+    pub fn spec(&self) -> BuildSpec {
         spec(&self.repository().to_string_lossy())
     }
 
     /// [`Fake::spec`] with patches.
-    pub(super) fn patched(&self, patches: &[NamedText]) -> BuildSpec {
+    pub fn patched(&self, patches: &[NamedText]) -> BuildSpec {
         BuildSpec { patches: patches.to_vec(), ..self.spec() }
     }
 
     /// A mail that replaces a text in a file of `v1`.
-    pub(super) fn patch(&self, file: &str, from: &str, to: &str) -> NamedText {
+    pub fn patch(&self, file: &str, from: &str, to: &str) -> NamedText {
         let path = self.repository().join(file);
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains(from), "{file} has no `{from}`");
@@ -187,7 +194,7 @@ impl Fake {
     }
 
     /// Runs git in it; gives what it prints.
-    pub(super) fn git(&self, args: &[&str]) -> String {
+    pub fn git(&self, args: &[&str]) -> String {
         let root = self.repository();
         fs::create_dir_all(&root).unwrap();
         let mut git = command::program("git");
@@ -204,53 +211,54 @@ impl Fake {
 }
 
 /// A cache folder and an output folder.
-pub(super) struct Place {
+#[derive(Debug)]
+pub struct Place {
     /// The cache folder.
-    pub(super) folder: Folder,
+    pub folder: Folder,
     /// Where kernels go.
-    pub(super) out: PathBuf,
+    pub out: PathBuf,
     _dir: tempfile::TempDir,
 }
 
 impl Place {
     /// A new one.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (folder, out) = (Folder::open(&dir.path().join("cache")).unwrap(), dir.path().join("out"));
         Place { folder, out, _dir: dir }
     }
 
     /// Builds; nothing is known, nobody stops it.
-    pub(super) fn build(&self, spec: &BuildSpec) -> Report {
+    pub fn build(&self, spec: &BuildSpec) -> Report {
         self.build_with(spec, &|_| None, &Stop::default())
     }
 
     /// Builds with hooks.
-    pub(super) fn build_with(&self, spec: &BuildSpec, known: &dyn Fn(&Signature) -> Option<String>, stop: &Stop) -> Report {
+    pub fn build_with(&self, spec: &BuildSpec, known: &dyn Fn(&Signature) -> Option<String>, stop: &Stop) -> Report {
         build(spec, &self.folder, &self.out, &Hooks { known, enter: &|_| (), stop })
     }
 
     /// Builds what must come out well.
-    pub(super) fn built(&self, spec: &BuildSpec) -> super::Manifest {
+    pub fn built(&self, spec: &BuildSpec) -> super::Manifest {
         let report = self.build(spec);
         let Outcome::Built(manifest) = report.outcome else { panic!("{report:?}\n{}", self.log()) };
         *manifest
     }
 
     /// Builds what must fail.
-    pub(super) fn failed(&self, spec: &BuildSpec) -> super::Failure {
+    pub fn failed(&self, spec: &BuildSpec) -> super::Failure {
         let report = self.build(spec);
         let Outcome::Failed(failure) = report.outcome else { panic!("{report:?}") };
         failure
     }
 
     /// The log of the last build.
-    pub(super) fn log(&self) -> String {
+    pub fn log(&self) -> String {
         fs::read_to_string(self.folder.log()).unwrap_or_default()
     }
 
     /// Names in the tar of the modules.
-    pub(super) fn modules(&self) -> Vec<String> {
+    pub fn modules(&self) -> Vec<String> {
         let mut tar = Environment::of(&self.folder).program("tar");
         let output = tar.arg("-tf").arg(self.out.join(super::manifest::MODULES)).output().unwrap();
         String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
@@ -258,7 +266,7 @@ impl Place {
 }
 
 /// What asks for the kernel `v1` of any repository.
-pub(super) fn spec(repository: &str) -> BuildSpec {
+pub fn spec(repository: &str) -> BuildSpec {
     BuildSpec {
         repository: repository.into(),
         commit: "v1".into(),
@@ -272,11 +280,11 @@ pub(super) fn spec(repository: &str) -> BuildSpec {
 }
 
 /// A text with a name.
-pub(super) fn named(name: &str, text: &str) -> NamedText {
+pub fn named(name: &str, text: &str) -> NamedText {
     NamedText { name: name.into(), text: text.into() }
 }
 
 /// Does a path exist below a folder?
-pub(super) fn has(folder: &Path, name: &str) -> bool {
+pub fn has(folder: &Path, name: &str) -> bool {
     folder.join(name).exists()
 }

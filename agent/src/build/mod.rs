@@ -13,6 +13,7 @@ pub mod exec;
 pub mod failure;
 pub mod folder;
 pub mod kconfig;
+pub mod local;
 pub mod manifest;
 pub mod objects;
 mod pack;
@@ -25,8 +26,8 @@ pub mod spec;
 pub mod step;
 pub mod tools;
 
-#[cfg(test)]
-mod fake;
+#[cfg(any(test, feature = "test-support"))]
+pub mod fake;
 #[cfg(test)]
 mod tests;
 

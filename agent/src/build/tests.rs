@@ -31,7 +31,14 @@ fn a_kernel_comes_with_its_manifest() {
     let release = format!("lib/modules/{RELEASE}");
     assert_eq!(
         place.modules(),
-        ["lib/", "lib/modules/", &format!("{release}/"), &format!("{release}/kernel/"), &format!("{release}/kernel/elevator.ko")],
+        [
+            "lib/",
+            "lib/modules/",
+            &format!("{release}/"),
+            &format!("{release}/kernel/"),
+            &format!("{release}/kernel/elevator.ko"),
+            &format!("{release}/modules.dep")
+        ],
         "and no link to the trees of this machine"
     );
     std::fs::remove_file(place.out.join("vmlinux")).unwrap();

@@ -6,15 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 
 use super::run::stop_on_signals;
-use crate::build::{self, Base, BuildSpec, Folder, Hooks, Limits, Manifest, ModuleSource, NamedText, Outcome, Report, manifest};
+use crate::build::{self, Base, BuildSpec, Folder, Hooks, Limits, Manifest, ModuleSource, NamedText, Outcome, Report, local, manifest};
 use crate::stop::Stop;
-
-/// Larger than any patch, configuration or module source: a wrong file is noticed before it is read.
-const MAX_TEXT_BYTES: u64 = 16 << 20;
 
 #[derive(Debug, Args)]
 pub(super) struct BuildArgs {
@@ -115,7 +112,7 @@ fn spec(args: &BuildArgs) -> anyhow::Result<BuildSpec> {
         base,
         fragments: texts(&args.fragments)?,
         salt: args.salt.clone(),
-        modules: args.modules.iter().map(|folder| module(folder)).collect::<anyhow::Result<_>>()?,
+        modules: args.modules.iter().map(module).collect::<anyhow::Result<_>>()?,
         limits: Limits { wall: Duration::from_secs(args.limit.saturating_mul(60)), ..Limits::default() },
     })
 }
@@ -130,40 +127,16 @@ fn address(repo: &str) -> anyhow::Result<String> {
     path.into_os_string().into_string().ok().context("the path of the repository is no UTF-8")
 }
 
-fn module(folder: &Path) -> anyhow::Result<ModuleSource> {
-    let act = || format!("failed to read the module {}", folder.display());
-    let folder = folder.canonicalize().with_context(act)?;
-    let name = folder.file_name().and_then(|name| name.to_str()).with_context(act)?.to_owned();
-    let entries = std::fs::read_dir(&folder).with_context(act)?.collect::<Result<Vec<_>, _>>().with_context(act)?;
-    let mut paths: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).filter(|path| is_source(path)).collect();
-    paths.sort();
-    let mut files = texts(&paths)?;
-    for file in &mut files {
-        file.name = file.name.rsplit('/').next().unwrap_or_default().to_owned();
-    }
-    Ok(ModuleSource { name, files })
-}
-
-/// What an earlier build in that folder left is no source.
-fn is_source(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_made = name.ends_with(".mod.c") || !matches!(path.extension().and_then(|end| end.to_str()), None | Some("c" | "h" | "S"));
-    path.is_file() && !name.starts_with('.') && !is_made && !matches!(name, "modules" | "Module")
-}
-
 fn texts(paths: &[PathBuf]) -> anyhow::Result<Vec<NamedText>> {
     paths.iter().map(|path| text(path)).collect()
 }
 
 fn text(path: &Path) -> anyhow::Result<NamedText> {
-    let act = || format!("failed to read {}", path.display());
-    let length = path.metadata().with_context(act)?.len();
-    if length > MAX_TEXT_BYTES {
-        bail!("failed to read {}: {length} bytes are more than the {MAX_TEXT_BYTES} that a text may have", path.display());
-    }
-    // Mails of other times are not UTF-8; git takes care of those that say so, the others lose a name's accents.
-    let bytes = std::fs::read(path).with_context(act)?;
-    Ok(NamedText { name: path.display().to_string(), text: String::from_utf8_lossy(&bytes).into_owned() })
+    local::text(path).map_err(|error| anyhow!("failed to {error}"))
+}
+
+fn module(folder: &PathBuf) -> anyhow::Result<ModuleSource> {
+    local::module(folder).map_err(|error| anyhow!("failed to {error}"))
 }
 
 #[cfg(test)]
@@ -171,28 +144,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_is_read_without_what_was_made_in_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = dir.path().join("lab_disk");
-        std::fs::create_dir(&folder).unwrap();
-        for name in ["Kbuild", "lab_disk.c", "lab_disk.h", "lab_disk.mod.c", "lab_disk.o", ".lab_disk.o.cmd", "Module.symvers", "README.md"]
-        {
-            std::fs::write(folder.join(name), "x").unwrap();
-        }
-        let module = module(&folder).unwrap();
-        let names: Vec<&str> = module.files.iter().map(|file| file.name.as_str()).collect();
-        assert_eq!((module.name.as_str(), names), ("lab_disk", vec!["Kbuild", "lab_disk.c", "lab_disk.h"]));
-    }
-
-    #[test]
     fn a_path_is_made_whole_and_an_address_is_left_alone() {
         assert!(address(".").unwrap().starts_with('/'));
         assert_eq!(address("https://git.example.org/linux.git").unwrap(), "https://git.example.org/linux.git");
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_read_is_named() {
-        let error = format!("{:#}", text(Path::new("/nonesuch/0001.patch")).unwrap_err());
-        assert!(error.starts_with("failed to read /nonesuch/0001.patch: No such file"), "{error}");
     }
 }

@@ -10,6 +10,7 @@
 //! | how is a load started, limited, timed, killed? | [`launch`], [`builtin`], [`monitor`] |
 //! | what must be given back after a crash? | [`journal`] |
 //! | how is a kernel built from source? | [`build`] |
+//! | how are kernels built for the lab? | [`builder`] |
 //! | how does it talk to the coordinator? | [`session`] |
 //! | how are hosts booted and watched from outside? | [`control`] |
 //! | what runs inside a host that is booted from outside? | [`guest`] |
@@ -17,6 +18,7 @@
 //! `main.rs` calls [`cli`]. Blocking code runs the cycle, for it waits for one thing at a time; only [`session`] is async.
 
 pub mod build;
+pub mod builder;
 pub mod builtin;
 pub mod cli;
 pub mod clock;

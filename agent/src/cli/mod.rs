@@ -1,6 +1,7 @@
 //! The command line: what it accepts, and which function answers it.
 
 mod build;
+mod builder;
 mod check;
 mod clean;
 mod control;
@@ -16,6 +17,7 @@ use blklab_model::workload::command::{Builtin, IoPriority};
 use clap::{Args, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
+use crate::builder::BuilderError;
 use crate::config::{self, Config};
 use crate::control::ControlError;
 use crate::launch::{self, Launch, Task};
@@ -65,6 +67,8 @@ enum Command {
     Control(control::ControlArgs),
     /// Build a kernel on this machine: fetch, apply patches, configure, compile, pack. Needs no root.
     Build(build::BuildArgs),
+    /// Serve the coordinator by building kernels. Needs no root.
+    Builder(builder::BuilderArgs),
     /// List the disks of this host: which may be used, which not and why, and what to write into the configuration.
     Inventory {
         #[command(flatten)]
@@ -133,6 +137,13 @@ pub fn main() -> ExitCode {
                 Err(error) => complain(&error, USAGE),
             }
         }
+        Command::Builder(args) => {
+            start_log();
+            match crate::builder::config::load(&args.config) {
+                Ok(config) => finish(builder::builder(&config, args.die_with_parent)),
+                Err(error) => complain(&error, USAGE),
+            }
+        }
         Command::Guest(args) => guest::guest(&args).unwrap_or_else(|error| complain(&format!("{error:#}"), 1)),
         Command::Run(args) => with_config(&args.config.config, |config| run::run(config, args.die_with_parent)),
         Command::Build(args) => build::build(&args).unwrap_or_else(|error| complain(&format!("{error:#}"), 1)),
@@ -165,11 +176,15 @@ fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
 /// A name that is taken is a matter of the configuration: a service manager that starts the agent again and again would only take it back.
 fn status_of(error: &anyhow::Error) -> u8 {
     let of_session = error.downcast_ref();
+    let of_builder = error.downcast_ref().and_then(|error| match error {
+        BuilderError::Session(error) => Some(error),
+        BuilderError::State(_) | BuilderError::Cache(_) | BuilderError::Sys(_) => None,
+    });
     let of_control = error.downcast_ref().and_then(|error| match error {
         ControlError::Session { error, .. } => Some(error),
         ControlError::State(_) | ControlError::Sys(_) | ControlError::Image(_) => None,
     });
-    if matches!(of_session.or(of_control), Some(SessionError::NameTaken { .. })) { USAGE } else { 1 }
+    if matches!(of_session.or(of_control).or(of_builder), Some(SessionError::NameTaken { .. })) { USAGE } else { 1 }
 }
 
 /// What is no filter is like none: a wrong variable must not keep a host from work.
@@ -220,6 +235,8 @@ mod tests {
     #[test]
     fn a_taken_name_is_a_matter_of_the_configuration() {
         let taken = SessionError::NameTaken { name: "lab-1".into(), reason: "by another".into() };
+        assert_eq!(status_of(&anyhow::Error::from(taken)), USAGE);
+        let taken = BuilderError::from(SessionError::NameTaken { name: "builder".into(), reason: "by another".into() });
         assert_eq!(status_of(&anyhow::Error::from(taken)), USAGE);
         assert_eq!(status_of(&anyhow::Error::from(SessionError::Panic("a bug".into()))), 1);
     }

@@ -9,7 +9,7 @@ const LONGEST: Duration = Duration::from_secs(15);
 
 /// Doubling waits.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     first: Duration,
     longest: Duration,
     next: Duration,
@@ -23,18 +23,18 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    pub(super) fn between(first: Duration, longest: Duration) -> Self {
+    pub(crate) fn between(first: Duration, longest: Duration) -> Self {
         Backoff { first, longest, next: first }
     }
 
-    pub(super) fn next(&mut self) -> Duration {
+    pub(crate) fn next(&mut self) -> Duration {
         let wait = self.next;
         self.next = (wait * 2).min(self.longest);
         wait
     }
 
     /// What was waited for has come.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.next = self.first;
     }
 }

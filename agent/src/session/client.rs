@@ -5,9 +5,12 @@ use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-use blklab_model::id::HostName;
+use blklab_model::id::{HostName, KernelId};
+use blklab_model::kernel::Blob;
 use blklab_wire::agent::{Claim, Heartbeat, HeartbeatReply, Hello, JobSpec, Refusal, TrialReceipt, Welcome};
-use reqwest::{Certificate, StatusCode};
+use blklab_wire::build::{BuildReceipt, BuildReport, BuildSpec, Known};
+use reqwest::header::CONTENT_LENGTH;
+use reqwest::{Certificate, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -22,8 +25,8 @@ const SHORT_LIMIT: Duration = Duration::from_secs(10);
 /// For a report of up to 32 MiB through a slow network.
 const UPLOAD_LIMIT: Duration = Duration::from_secs(120);
 
-/// For a kernel with its modules, some 60 MB, through a slow network.
-const DOWNLOAD_LIMIT: Duration = Duration::from_secs(600);
+/// For a file of a kernel, some 60 MB with the modules of a distribution, through a slow network; either way.
+const FILE_LIMIT: Duration = Duration::from_secs(600);
 
 /// Characters of an answer that is no JSON which go into a message; a proxy's page may be long.
 const QUOTED: usize = 300;
@@ -60,7 +63,7 @@ pub enum ClientError {
 
 impl ClientError {
     /// The status of an answer that says that this request is wrong, and will be however often it is sent.
-    pub(super) fn refused_as(&self) -> Option<u16> {
+    pub(crate) fn refused_as(&self) -> Option<u16> {
         match self {
             ClientError::Refused { status, .. } | ClientError::Rejected { status, .. } => Some(*status),
             ClientError::Away(_) | ClientError::Garbled(_) | ClientError::Setup(_) => None,
@@ -76,7 +79,7 @@ type Result<T> = std::result::Result<T, ClientError>;
 
 /// A client for one host.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(crate) struct Client {
     http: reqwest::Client,
     base: String,
     host: HostName,
@@ -85,7 +88,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(config: &Config, incarnation: &str, token: &str) -> Result<Self> {
+    pub(crate) fn new(config: &Config, incarnation: &str, token: &str) -> Result<Self> {
         let setup = |error: reqwest::Error| ClientError::Setup(words(&error));
         let mut builder = reqwest::Client::builder().connect_timeout(CONNECT_LIMIT).timeout(SHORT_LIMIT).no_proxy();
         if let Some(file) = &config.ca_file {
@@ -103,67 +106,112 @@ impl Client {
         })
     }
 
-    pub(super) fn incarnation(&self) -> &str {
+    pub(crate) fn incarnation(&self) -> &str {
         &self.incarnation
     }
 
-    pub(super) fn host(&self) -> &HostName {
+    pub(crate) fn host(&self) -> &HostName {
         &self.host
     }
 
-    pub(super) fn set_token(&self, token: &str) {
+    pub(crate) fn set_token(&self, token: &str) {
         token.clone_into(&mut self.token.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    pub(super) async fn hello(&self, hello: &Hello) -> Result<Welcome> {
+    pub(crate) async fn hello(&self, hello: &Hello) -> Result<Welcome> {
         self.post("hello", json(hello), SHORT_LIMIT).await
     }
 
-    pub(super) async fn heartbeat(&self, status: &Status) -> Result<HeartbeatReply> {
-        let Snapshot { job, at, dirty, last_boot } = status.snapshot();
-        let heartbeat =
-            Heartbeat { host: self.host.clone(), incarnation: self.incarnation.clone(), job, at, dirty, build: None, last_boot };
+    pub(crate) async fn heartbeat(&self, status: &Status) -> Result<HeartbeatReply> {
+        let Snapshot { job, at, dirty, build, last_boot } = status.snapshot();
+        let heartbeat = Heartbeat { host: self.host.clone(), incarnation: self.incarnation.clone(), job, at, dirty, build, last_boot };
         self.post("heartbeat", json(&heartbeat), SHORT_LIMIT).await
     }
 
-    pub(super) async fn claim(&self, wait_ms: u64) -> Result<Option<JobSpec>> {
-        let claim = Claim { host: self.host.clone(), incarnation: self.incarnation.clone(), wait_ms };
-        self.post("claim", json(&claim), Duration::from_millis(wait_ms) + SHORT_LIMIT).await
+    pub(crate) async fn claim(&self, wait_ms: u64) -> Result<Option<JobSpec>> {
+        self.post("claim", json(&self.claiming(wait_ms)), Duration::from_millis(wait_ms) + SHORT_LIMIT).await
+    }
+
+    fn claiming(&self, wait_ms: u64) -> Claim {
+        Claim { host: self.host.clone(), incarnation: self.incarnation.clone(), wait_ms }
     }
 
     /// Hands in a report, which is JSON already.
-    pub(super) async fn trial(&self, report: &[u8]) -> Result<TrialReceipt> {
+    pub(crate) async fn trial(&self, report: &[u8]) -> Result<TrialReceipt> {
         self.post("trial", report.to_vec(), UPLOAD_LIMIT).await
     }
 
+    pub(crate) async fn claim_build(&self, wait_ms: u64) -> Result<Option<BuildSpec>> {
+        self.post("builds/claim", json(&self.claiming(wait_ms)), Duration::from_millis(wait_ms) + SHORT_LIMIT).await
+    }
+
+    /// Has the lab such a kernel?
+    pub(crate) async fn knows_kernel(&self, id: &KernelId) -> Result<bool> {
+        self.post("builds/known", json(&Known { host: self.host.clone(), id: id.clone() }), SHORT_LIMIT).await
+    }
+
+    pub(crate) async fn build(&self, report: &BuildReport) -> Result<BuildReceipt> {
+        self.post("builds/report", json(report), SHORT_LIMIT).await
+    }
+
     /// Fetches a file of a kernel; `take` gets its bytes in order.
-    pub(super) async fn blob(&self, sha256: &str, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Result<()> {
-        let token = self.token.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let request = self.http.get(format!("{}/blobs/{sha256}", self.base)).bearer_auth(token).timeout(DOWNLOAD_LIMIT);
-        let mut answer = request.send().await.map_err(|error| ClientError::Away(words(&error)))?;
-        let status = answer.status();
-        if !status.is_success() {
-            let body = answer.bytes().await.map_err(|error| ClientError::Away(words(&error)))?;
-            return Err(refusal(status, &body));
-        }
-        while let Some(chunk) = answer.chunk().await.map_err(|error| ClientError::Away(words(&error)))? {
+    pub(crate) async fn blob(&self, sha256: &str, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Result<()> {
+        let mut answer = good(self.http.get(self.blob_url(sha256)).bearer_auth(self.token()).timeout(FILE_LIMIT)).await?;
+        while let Some(chunk) = answer.chunk().await.map_err(away)? {
             take(&chunk).map_err(|error| ClientError::Setup(format!("a file cannot be written: {error}")))?;
         }
         Ok(())
     }
 
-    async fn post<T: DeserializeOwned>(&self, message: &str, body: Vec<u8>, limit: Duration) -> Result<T> {
-        let token = self.token.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let request = self.http.post(format!("{}/{message}", self.base)).bearer_auth(token).timeout(limit);
-        let sent = request.header("content-type", "application/json").body(body).send().await;
-        let answer = sent.map_err(|error| ClientError::Away(words(&error)))?;
-        let status = answer.status();
-        let body = answer.bytes().await.map_err(|error| ClientError::Away(words(&error)))?;
-        if status.is_success() {
-            return serde_json::from_slice(&body).map_err(|error| ClientError::Garbled(format!("{message}: {error}")));
+    /// Sends a file of a kernel unless it is there already; true when it was sent.
+    pub(crate) async fn put_blob(&self, file: &Path, blob: &Blob) -> Result<bool> {
+        let url = self.blob_url(&blob.sha256);
+        let there = match good(self.http.head(&url).bearer_auth(self.token())).await {
+            Ok(there) => there.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok()),
+            // Also what is refused for another reason: the answer to the file itself has the words.
+            Err(ClientError::Refused { .. } | ClientError::Rejected { .. }) => None,
+            Err(error @ (ClientError::Away(_) | ClientError::Garbled(_) | ClientError::Setup(_))) => return Err(error),
+        };
+        if there == Some(blob.bytes) {
+            return Ok(false);
         }
-        Err(refusal(status, &body))
+        let opened = tokio::fs::File::open(file).await;
+        let opened = opened.map_err(|error| ClientError::Setup(format!("{} cannot be read: {error}", file.display())))?;
+        let request = self.http.put(url).bearer_auth(self.token()).timeout(FILE_LIMIT);
+        // With its length the coordinator can refuse one that is too long before it comes.
+        good(request.header(CONTENT_LENGTH, blob.bytes).body(opened)).await?;
+        Ok(true)
     }
+
+    fn blob_url(&self, sha256: &str) -> String {
+        format!("{}/blobs/{sha256}", self.base)
+    }
+
+    fn token(&self) -> String {
+        self.token.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn post<T: DeserializeOwned>(&self, message: &str, body: Vec<u8>, limit: Duration) -> Result<T> {
+        let request = self.http.post(format!("{}/{message}", self.base)).bearer_auth(self.token()).timeout(limit);
+        let answer = good(request.header("content-type", "application/json").body(body)).await?;
+        let body = answer.bytes().await.map_err(away)?;
+        serde_json::from_slice(&body).map_err(|error| ClientError::Garbled(format!("{message}: {error}")))
+    }
+}
+
+/// An answer that brings what was asked for.
+async fn good(request: RequestBuilder) -> Result<Response> {
+    let answer = request.send().await.map_err(away)?;
+    let status = answer.status();
+    if status.is_success() {
+        return Ok(answer);
+    }
+    let body = answer.bytes().await.map_err(away)?;
+    Err(refusal(status, &body))
+}
+
+fn away(error: reqwest::Error) -> ClientError {
+    ClientError::Away(words(&error))
 }
 
 fn refusal(status: StatusCode, body: &[u8]) -> ClientError {

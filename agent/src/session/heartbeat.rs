@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use blklab_model::id::{JobId, TrialId};
+use blklab_model::id::{BuildId, JobId, TrialId};
 use blklab_wire::agent::{LastBoot, TrialPhase};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -12,7 +12,7 @@ use super::client::{Client, ClientError};
 
 /// What the host works on, shared between the session, the cycle and the heartbeat.
 #[derive(Debug, Default)]
-pub(super) struct Status {
+pub(crate) struct Status {
     inner: Mutex<Inner>,
     send: Notify,
     taken: Notify,
@@ -20,11 +20,12 @@ pub(super) struct Status {
 
 /// What a heartbeat tells.
 #[derive(Debug)]
-pub(super) struct Snapshot {
-    pub(super) job: Option<JobId>,
-    pub(super) at: Option<TrialPhase>,
-    pub(super) dirty: Option<String>,
-    pub(super) last_boot: Option<LastBoot>,
+pub(crate) struct Snapshot {
+    pub(crate) job: Option<JobId>,
+    pub(crate) at: Option<TrialPhase>,
+    pub(crate) dirty: Option<String>,
+    pub(crate) build: Option<BuildId>,
+    pub(crate) last_boot: Option<LastBoot>,
 }
 
 #[derive(Debug, Default)]
@@ -33,82 +34,112 @@ struct Inner {
     at: Option<TrialPhase>,
     dirty: Option<String>,
     is_job_dropped: bool,
+    build: Option<BuildId>,
+    is_build_dropped: bool,
     is_lost: bool,
     superseded: Option<String>,
     last_boot: Option<LastBoot>,
 }
 
 impl Status {
-    pub(super) fn set_job(&self, job: Option<JobId>) {
+    pub(crate) fn set_job(&self, job: Option<JobId>) {
         let mut inner = self.lock();
         inner.job = job;
         inner.is_job_dropped = false;
     }
 
-    pub(super) fn enter(&self, trial: TrialId, phase: &str) {
+    pub(crate) fn enter(&self, trial: TrialId, phase: &str) {
         self.lock().at = Some(TrialPhase { trial, phase: phase.to_owned() });
     }
 
-    pub(super) fn leave_trial(&self) {
+    pub(crate) fn leave_trial(&self) {
         self.lock().at = None;
     }
 
-    pub(super) fn set_dirty(&self, dirty: Option<String>) {
+    pub(crate) fn set_dirty(&self, dirty: Option<String>) {
         self.lock().dirty = dirty;
     }
 
-    pub(super) fn is_dirty(&self) -> bool {
+    pub(crate) fn is_dirty(&self) -> bool {
         self.lock().dirty.is_some()
     }
 
     /// The job is no longer this host's.
-    pub(super) fn is_job_dropped(&self) -> bool {
+    pub(crate) fn is_job_dropped(&self) -> bool {
         self.lock().is_job_dropped
     }
 
+    pub(crate) fn set_build(&self, build: Option<BuildId>) {
+        let mut inner = self.lock();
+        inner.build = build;
+        inner.is_build_dropped = false;
+    }
+
+    /// The build is no longer this host's.
+    pub(crate) fn is_build_dropped(&self) -> bool {
+        self.lock().is_build_dropped
+    }
+
+    /// Waits until the build is no longer this host's. For one waiter at a time.
+    pub(crate) async fn until_build_dropped(&self) {
+        while !self.is_build_dropped() {
+            self.taken.notified().await;
+        }
+    }
+
     /// The coordinator no longer knows this agent.
-    pub(super) fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         self.lock().is_lost
     }
 
-    pub(super) fn found_again(&self) {
+    pub(crate) fn found_again(&self) {
         self.lock().is_lost = false;
     }
 
     /// Another agent took the name, in the coordinator's words. There is no way back from that: the first to say hello again would only
     /// take the name from the other, and so on for ever.
-    pub(super) fn supersede(&self, reason: String) {
+    pub(crate) fn supersede(&self, reason: String) {
         let mut inner = self.lock();
         inner.superseded = Some(reason);
         inner.is_job_dropped = true;
+        inner.is_build_dropped = true;
         drop(inner);
         self.taken.notify_one();
     }
 
     /// Why this agent must end, if so.
-    pub(super) fn superseded(&self) -> Option<String> {
+    pub(crate) fn superseded(&self) -> Option<String> {
         self.lock().superseded.clone()
     }
 
     /// Waits until another agent took the name. For one waiter at a time.
-    pub(super) async fn until_superseded(&self) {
+    pub(crate) async fn until_superseded(&self) {
         while self.superseded().is_none() {
             self.taken.notified().await;
         }
     }
 
+    /// The answer may be about a build that was handed in meanwhile.
+    fn drop_build(&self, asked: Option<BuildId>) {
+        let mut inner = self.lock();
+        inner.is_build_dropped |= inner.build.is_some() && inner.build == asked;
+        drop(inner);
+        self.taken.notify_one();
+    }
+
     /// Sends a heartbeat without waiting for its turn, so that pages show the new trial.
-    pub(super) fn send_now(&self) {
+    pub(crate) fn send_now(&self) {
         self.send.notify_one();
     }
 
-    pub(super) fn set_last_boot(&self, last_boot: Option<LastBoot>) {
+    pub(crate) fn set_last_boot(&self, last_boot: Option<LastBoot>) {
         self.lock().last_boot = last_boot;
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
+    pub(crate) fn snapshot(&self) -> Snapshot {
         let inner = self.lock();
-        Snapshot { job: inner.job, at: inner.at.clone(), dirty: inner.dirty.clone(), last_boot: inner.last_boot.clone() }
+        let Inner { job, build, .. } = *inner;
+        Snapshot { job, at: inner.at.clone(), dirty: inner.dirty.clone(), build, last_boot: inner.last_boot.clone() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -117,7 +148,7 @@ impl Status {
 }
 
 /// Sends heartbeats until aborted, or until another agent has the name.
-pub(super) fn start(client: Arc<Client>, status: Arc<Status>, period: Duration) -> JoinHandle<()> {
+pub(crate) fn start(client: Arc<Client>, status: Arc<Status>, period: Duration) -> JoinHandle<()> {
     tokio::spawn(async move {
         let mut is_away = false;
         loop {
@@ -125,11 +156,15 @@ pub(super) fn start(client: Arc<Client>, status: Arc<Status>, period: Duration) 
                 () = tokio::time::sleep(period) => {}
                 () = status.send.notified() => {}
             }
+            let build = status.lock().build;
             match client.heartbeat(&status).await {
                 Ok(reply) => {
                     is_away = false;
                     if reply.drop_job {
                         status.lock().is_job_dropped = true;
+                    }
+                    if reply.drop_build {
+                        status.drop_build(build);
                     }
                 }
                 Err(ClientError::Refused { status: 409, refusal }) => {

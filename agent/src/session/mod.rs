@@ -1,10 +1,11 @@
 //! The agent's life with its coordinator: say hello, claim jobs, run their trials, hand in reports. The only async code of the agent; each
 //! trial runs as blocking code on a thread of its own, and between two trials nothing is sent, so that no upload disturbs a measurement.
 
-mod backoff;
-mod client;
-mod heartbeat;
+pub(crate) mod backoff;
+pub(crate) mod client;
+pub(crate) mod heartbeat;
 mod kernels;
+pub(crate) mod link;
 mod report;
 mod runner;
 mod spool;
@@ -17,22 +18,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use blklab_model::outcome::{Failure, Fault, Outcome};
-use blklab_wire::agent::{Hello, JobSpec, KernelSpec, MAX_CLAIM_WAIT_MS, TrialReport, TrialSpec};
+use blklab_wire::agent::{JobSpec, KernelSpec, MAX_CLAIM_WAIT_MS, TrialReport, TrialSpec};
 
 use crate::config::Config;
 use crate::stop::Stop;
 use crate::sys::SysError;
 use backoff::Backoff;
-use client::Client;
-use heartbeat::Status;
+use link::{FAREWELL, Link};
 use spool::Spool;
-use token::Token;
 
 /// Between two attempts to clean a dirty host.
 const CLEAN_PERIOD: Duration = Duration::from_secs(10);
-
-/// At the end of the agent, how long the last reports may take; what is not handed in by then stays in the spool.
-const FAREWELL: Duration = Duration::from_secs(10);
 
 /// After a trial that the lab spoiled, before the next job is claimed. A loose cable or a full disk spoils the next trial as well; without
 /// a pause one host would burn all attempts of all trials within minutes.
@@ -105,14 +101,10 @@ pub async fn serve<M: Runner>(config: &Config, machine: M, stop: Stop, pauses: P
 }
 
 struct Session<M> {
-    config: Config,
+    link: Link,
     /// Always there but while a blocking task has it.
     machine: Option<M>,
-    stop: Stop,
-    client: Arc<Client>,
-    status: Arc<Status>,
     spool: Spool,
-    token: Token,
     /// Pauses after faults of the lab, in a row.
     lab_faults: Backoff,
 }
@@ -134,141 +126,90 @@ enum JobEnd {
 
 impl<M: Runner> Session<M> {
     fn new(config: &Config, machine: M, stop: Stop, pauses: Pauses) -> Result<Self> {
-        let token = Token::load(config)?;
-        let incarnation = format!("{}.{:016x}", machine.machine_id(), random_u64()?);
-        let client = Client::new(config, &incarnation, token.current())?;
-        let status = Arc::<Status>::default();
-        status.set_dirty(machine.kernel_fault());
+        let link = Link::new(config, &machine.machine_id(), stop)?;
+        link.status.set_dirty(machine.kernel_fault());
         Ok(Session {
-            config: config.clone(),
+            link,
             machine: Some(machine),
-            stop,
-            client: Arc::new(client),
-            status,
             spool: Spool::open(&config.state_dir)?,
-            token,
             lab_faults: Backoff::between(pauses.first, pauses.longest),
         })
     }
 
     async fn serve(&mut self) -> Result<()> {
-        while !self.stop.is_asked() {
-            let Some(heartbeat_ms) = self.hello().await? else { break };
-            let heartbeat = heartbeat::start(Arc::clone(&self.client), Arc::clone(&self.status), Duration::from_millis(heartbeat_ms));
+        while !self.link.stop.is_asked() {
+            let Some(period) = self.hello().await? else { break };
+            let heartbeat = self.link.beat(period);
             let left = self.work().await;
             heartbeat.abort();
             let left = left?;
-            if let Some(reason) = self.status.superseded() {
-                return Err(self.name_taken(reason));
+            if let Some(reason) = self.link.status.superseded() {
+                return Err(self.link.name_taken(reason));
             }
             match left {
                 Left::Stopped => break,
                 Left::Anew => {}
             }
         }
-        // The coordinator hears at once that the job is free again; if it is away, it finds out by itself.
-        self.status.set_job(None);
+        // The coordinator hears at once that the job is free again; if it is away, it finds out by itself, and reports stay in the spool.
+        self.link.status.set_job(None);
         let farewell = async {
-            let _ = self.spool.drain(&self.client).await;
-            let _ = self.client.heartbeat(&self.status).await;
+            let _ = self.spool.drain(&self.link.client).await;
+            let _ = self.link.client.heartbeat(&self.link.status).await;
         };
         let _ = tokio::time::timeout(FAREWELL, farewell).await;
         Ok(())
     }
 
-    /// Introduces the host, waiting for the coordinator as long as it takes. None when asked to stop meanwhile.
-    async fn hello(&mut self) -> Result<Option<u64>> {
+    async fn hello(&mut self) -> Result<Option<Duration>> {
         let (facts, disks, last_boot) = self.on_machine(|machine| (machine.facts(), machine.disks(), machine.last_boot())).await?;
-        self.status.set_last_boot(last_boot);
+        self.link.status.set_last_boot(last_boot);
         for disk in &disks {
             tracing::info!(disk = %disk.id, class = %disk.class, name = disk.facts.kernel_name, health = ?disk.health, "disk");
         }
-        let hello = Hello {
-            protocol: blklab_wire::PROTOCOL,
-            host: self.config.name.clone(),
-            incarnation: self.client.incarnation().to_owned(),
-            facts,
-            disks,
-        };
-        let mut backoff = Backoff::default();
-        loop {
-            match self.client.hello(&hello).await {
-                Ok(welcome) => {
-                    if let Some(token) = &welcome.token {
-                        self.token.keep(token)?;
-                        self.client.set_token(token);
-                    }
-                    tracing::info!(coordinator = self.config.coordinator, "the coordinator knows this host");
-                    return Ok(Some(welcome.heartbeat_ms));
-                }
-                Err(ClientError::Refused { status: 401, refusal }) => {
-                    let Some(enrolment) = self.token.fall_back() else { return Err(self.wrong_token(refusal.error)) };
-                    tracing::warn!("the coordinator does not know this host's own token; trying the enrolment token");
-                    self.client.set_token(&enrolment);
-                }
-                Err(ClientError::Refused { status: 409, refusal }) => {
-                    return Err(self.name_taken(refusal.error));
-                }
-                Err(ClientError::Refused { status: 426, refusal }) => return Err(SessionError::Protocol(refusal.error)),
-                Err(error) => {
-                    let wait = backoff.next();
-                    tracing::warn!(coordinator = self.config.coordinator, %error, "no answer; trying again in {} s", wait.as_secs());
-                    if self.sleep(wait).await {
-                        return Ok(None);
-                    }
-                }
-            }
-        }
-    }
-
-    fn wrong_token(&self, reason: String) -> SessionError {
-        SessionError::WrongToken { coordinator: self.config.coordinator.clone(), reason, remedy: self.token.remedy() }
-    }
-
-    fn name_taken(&self, reason: String) -> SessionError {
-        SessionError::NameTaken { name: self.config.name.to_string(), reason }
+        self.link.hello(facts, disks).await
     }
 
     /// Claims and runs jobs until something ends it.
     async fn work(&mut self) -> Result<Left> {
-        self.status.found_again();
+        self.link.status.found_again();
         let mut backoff = Backoff::default();
         loop {
-            if self.stop.is_asked() {
+            if self.link.stop.is_asked() {
                 return Ok(Left::Stopped);
             }
-            if self.status.superseded().is_some() {
+            if self.link.status.superseded().is_some() {
                 return Ok(Left::Anew);
             }
-            if self.status.is_lost() {
+            if self.link.status.is_lost() {
                 return Ok(self.lost(&mut backoff).await);
             }
-            if let Err(error) = self.spool.drain(&self.client).await {
+            if let Err(error) = self.spool.drain(&self.link.client).await {
                 tracing::warn!(%error, reports = self.spool.len(), "reports wait in the spool");
                 return Ok(self.lost(&mut backoff).await);
             }
             if !self.clean_host().await? {
-                if self.sleep(CLEAN_PERIOD).await {
+                if self.link.sleep(CLEAN_PERIOD).await {
                     return Ok(Left::Stopped);
                 }
                 continue;
             }
             let claimed = tokio::select! {
-                claimed = self.client.claim(MAX_CLAIM_WAIT_MS) => claimed,
-                () = self.stop.asked() => return Ok(Left::Stopped),
-                () = self.status.until_superseded() => continue,
+                claimed = self.link.client.claim(MAX_CLAIM_WAIT_MS) => claimed,
+                () = self.link.stop.asked() => return Ok(Left::Stopped),
+                () = self.link.status.until_superseded() => continue,
             };
             match claimed {
                 Ok(Some(job)) => {
                     let end = self.run_job(&job).await?;
-                    self.status.set_job(None);
+                    self.link.status.set_job(None);
                     match end {
                         JobEnd::Over => {}
                         JobEnd::Spoiled => return Ok(self.pause().await),
                     }
                 }
                 Ok(None) => {}
-                Err(ClientError::Refused { status: 409, refusal }) => self.status.supersede(refusal.error),
+                Err(ClientError::Refused { status: 409, refusal }) => self.link.status.supersede(refusal.error),
                 Err(error) => {
                     tracing::warn!(%error, "cannot claim");
                     return Ok(self.lost(&mut backoff).await);
@@ -278,23 +219,23 @@ impl<M: Runner> Session<M> {
     }
 
     async fn lost(&self, backoff: &mut Backoff) -> Left {
-        if self.sleep(backoff.next()).await { Left::Stopped } else { Left::Anew }
+        if self.link.sleep(backoff.next()).await { Left::Stopped } else { Left::Anew }
     }
 
     /// Heartbeats without a job go on meanwhile, so others may have it; after it the hello tells what the disks are like now.
     async fn pause(&mut self) -> Left {
-        self.status.send_now();
+        self.link.status.send_now();
         let wait = self.lab_faults.next();
         tracing::warn!("the lab spoiled a trial; the next job is claimed after a pause of {} s", wait.as_secs());
-        if self.sleep(wait).await { Left::Stopped } else { Left::Anew }
+        if self.link.sleep(wait).await { Left::Stopped } else { Left::Anew }
     }
 
     async fn run_job(&mut self, job: &JobSpec) -> Result<JobEnd> {
         tracing::info!(job = %job.job, trials = job.trials.len(), "claimed");
-        self.status.set_job(Some(job.job));
+        self.link.status.set_job(Some(job.job));
         let cache = self.on_machine(|machine| machine.kernel_cache()).await?;
         let kernel = match cache {
-            Some(folder) => match kernels::fetch(&self.client, &folder, &job.kernel).await {
+            Some(folder) => match kernels::fetch(&self.link.client, &folder, &job.kernel).await {
                 Ok(kernel) => kernel,
                 Err(error) => {
                     tracing::warn!(job = %job.job, %error, "left before its beginning");
@@ -304,16 +245,16 @@ impl<M: Runner> Session<M> {
             None => fixed(&job.kernel),
         };
         for spec in &job.trials {
-            if self.stop.is_asked() || self.status.is_job_dropped() {
+            if self.link.stop.is_asked() || self.link.status.is_job_dropped() {
                 tracing::info!(job = %job.job, "left before its end");
                 break;
             }
             let Some(report) = self.run_trial(job, &kernel, spec).await? else { break };
             let outcome = report.outcome.clone();
             self.hand_in(report).await;
-            if self.status.is_dirty() {
+            if self.link.status.is_dirty() {
                 // Told before it is cured, so that nobody wonders about it later.
-                let _ = self.client.heartbeat(&self.status).await;
+                let _ = self.link.client.heartbeat(&self.link.status).await;
             }
             let is_clean = self.clean_host().await?;
             match outcome {
@@ -331,10 +272,10 @@ impl<M: Runner> Session<M> {
     /// None when it was stopped: an unfinished trial is not reported, so that it is tried again.
     async fn run_trial(&mut self, job: &JobSpec, kernel: &ReadyKernel, spec: &TrialSpec) -> Result<Option<TrialReport>> {
         tracing::info!(trial = %spec.trial, attempt = spec.attempt, disk = %spec.disk, scheduler = spec.scheduler.label, "begins");
-        let (host, job) = (self.config.name.clone(), job.job);
+        let (host, job) = (self.link.client.host().clone(), job.job);
         let started = self.on_machine(|machine| machine.now()).await?;
         let order = Order { job, kernel: kernel.clone(), spec: spec.clone() };
-        let (stop, status, trial) = (self.stop.clone(), Arc::clone(&self.status), spec.trial);
+        let (stop, status, trial) = (self.link.stop.clone(), Arc::clone(&self.link.status), spec.trial);
         status.enter(trial, "check");
         status.send_now();
         let (Ran { cycle, boot }, last_boot) = self
@@ -343,11 +284,11 @@ impl<M: Runner> Session<M> {
                 (ran, machine.last_boot())
             })
             .await?;
-        self.status.set_last_boot(last_boot);
-        self.status.leave_trial();
+        self.link.status.set_last_boot(last_boot);
+        self.link.status.leave_trial();
         if let Some(reason) = &cycle.dirty {
             tracing::error!(reason, "the host is dirty");
-            self.status.set_dirty(Some(reason.clone()));
+            self.link.status.set_dirty(Some(reason.clone()));
         }
         let Some(outcome) = cycle.outcome else { return Ok(None) };
         match &outcome {
@@ -379,7 +320,7 @@ impl<M: Runner> Session<M> {
         let mut backoff = Backoff::default();
         while let Err(error) = self.spool.put(&report) {
             tracing::error!(trial = %report.trial, %error, "a report cannot be kept on disk; handing it in directly");
-            match self.client.trial(&report::json(&report)).await {
+            match self.link.client.trial(&report::json(&report)).await {
                 Ok(_) => return,
                 Err(error) if error.refused_as().is_some_and(|status| status != 401) => {
                     tracing::error!(trial = %report.trial, %error, "the coordinator will never take this report; it is lost");
@@ -389,29 +330,29 @@ impl<M: Runner> Session<M> {
                     tracing::error!(trial = %report.trial, %error, "nor can it be handed in; free some space on the disk of the state folder")
                 }
             }
-            if self.sleep(backoff.next()).await {
+            if self.link.sleep(backoff.next()).await {
                 return;
             }
         }
-        if let Err(error) = self.spool.drain(&self.client).await {
+        if let Err(error) = self.spool.drain(&self.link.client).await {
             tracing::warn!(%error, reports = self.spool.len(), "the coordinator is away; reports wait in the spool");
         }
     }
 
     /// True when the host is clean, or was made so.
     async fn clean_host(&mut self) -> Result<bool> {
-        if !self.status.is_dirty() {
+        if !self.link.status.is_dirty() {
             return Ok(true);
         }
         match self.on_machine(Runner::clean_trial).await? {
             Ok(()) => {
                 tracing::info!("the host is clean again");
-                self.status.set_dirty(None);
+                self.link.status.set_dirty(None);
                 Ok(true)
             }
             Err(reason) => {
                 tracing::error!(reason, "the host is still dirty and takes no job");
-                self.status.set_dirty(Some(reason));
+                self.link.status.set_dirty(Some(reason));
                 Ok(false)
             }
         }
@@ -428,15 +369,6 @@ impl<M: Runner> Session<M> {
         self.machine = Some(machine);
         Ok(result)
     }
-
-    /// True when asked to stop meanwhile. Ends early as well when another agent took the name.
-    async fn sleep(&self, duration: Duration) -> bool {
-        tokio::select! {
-            () = tokio::time::sleep(duration) => false,
-            () = self.status.until_superseded() => false,
-            () = self.stop.asked() => true,
-        }
-    }
 }
 
 /// For a host that keeps no kernels: what it is asked to boot it will refuse, whatever the files.
@@ -445,10 +377,6 @@ fn fixed(kernel: &KernelSpec) -> ReadyKernel {
         KernelSpec::AsBooted => ReadyKernel::AsBooted,
         KernelSpec::Boot(spec) => ReadyKernel::Boot { spec: Box::new(spec.clone()), image: std::path::PathBuf::new(), modules: None },
     }
-}
-
-fn random_u64() -> std::result::Result<u64, SysError> {
-    getrandom::u64().map_err(|error| SysError::Unsupported { act: "draw a random number".into(), reason: error.to_string() })
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use blklab_model::workload::resolve::{ResolvedLoad, ResolvedWorkload};
 use blklab_wire::agent::{BootSpec, TrialSpec};
 
 /// A boot on a machine that also runs other tests.
-const BOOTS_WITHIN: Duration = Duration::from_secs(120);
+const BOOTS_WITHIN: Duration = Duration::from_secs(300);
 
 /// The user `nobody`, by the number that it has everywhere on Linux.
 const NOBODY: u32 = 65_534;

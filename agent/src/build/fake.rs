@@ -220,6 +220,12 @@ pub struct Place {
     _dir: tempfile::TempDir,
 }
 
+impl Default for Place {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Place {
     /// A new one.
     pub fn new() -> Self {

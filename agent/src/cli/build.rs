@@ -112,7 +112,7 @@ fn spec(args: &BuildArgs) -> anyhow::Result<BuildSpec> {
         base,
         fragments: texts(&args.fragments)?,
         salt: args.salt.clone(),
-        modules: args.modules.iter().map(module).collect::<anyhow::Result<_>>()?,
+        modules: args.modules.iter().map(|folder| module(folder)).collect::<anyhow::Result<_>>()?,
         limits: Limits { wall: Duration::from_secs(args.limit.saturating_mul(60)), ..Limits::default() },
     })
 }
@@ -135,7 +135,7 @@ fn text(path: &Path) -> anyhow::Result<NamedText> {
     local::text(path).map_err(|error| anyhow!("failed to {error}"))
 }
 
-fn module(folder: &PathBuf) -> anyhow::Result<ModuleSource> {
+fn module(folder: &Path) -> anyhow::Result<ModuleSource> {
     local::module(folder).map_err(|error| anyhow!("failed to {error}"))
 }
 

@@ -19,26 +19,26 @@ use crate::client::Client;
     after_help = "\
 Examples:
   blklab kernel add --deb linux-image-6.1.0-40-amd64_6.1.153-1_amd64.deb
-  blklab kernel add --image arch/x86/boot/bzImage --modules /tmp/mods --name mine     after `make INSTALL_MOD_PATH=/tmp/mods modules_install`
+  blklab kernel add --image arch/x86/boot/bzImage --modules /tmp/mods --name mine
   blklab kernel add --git /srv/linux.git --commit v6.1.170 --name base
-  blklab kernel add --git /srv/linux.git --commit v6.1.170 --patch 0001-fix.patch --config debug.config"
+  blklab kernel add --git /srv/linux.git --commit v6.1.170 --patch 0001-fix.patch --no-wait"
 )]
 pub(super) struct AddArgs {
     /// What experiment files call it [default: its release; of a build, its commit and the subject of its last patch]
     #[arg(long, value_name = "NAME")]
     name: Option<KernelName>,
+    /// Words for its command line, beside those that the boot needs; of a package or an image
+    #[arg(long = "arguments", value_name = "WORDS", conflicts_with = "git", allow_hyphen_values = true)]
+    arguments: Option<String>,
+    /// A module that was built for it, such as lab_disk.ko; may be given several times; of a package or an image
+    #[arg(long = "module", value_name = "FILE.ko", conflicts_with = "git")]
+    extra_modules: Vec<PathBuf>,
     #[command(flatten)]
     package: PackageArgs,
     #[command(flatten)]
     image: ImageArgs,
     #[command(flatten)]
     build: ask::BuildArgs,
-    /// A module that was built for it, such as lab_disk.ko; may be given several times; of a package or an image
-    #[arg(long = "module", value_name = "FILE.ko", conflicts_with = "git")]
-    extra_modules: Vec<PathBuf>,
-    /// Words for its command line, beside those that the boot needs; of a package or an image
-    #[arg(long = "arguments", value_name = "WORDS", conflicts_with = "git", allow_hyphen_values = true)]
-    arguments: Option<String>,
     #[command(flatten)]
     server: Server,
 }
@@ -72,7 +72,7 @@ pub(super) async fn run(args: AddArgs) -> anyhow::Result<Ended> {
         (Some(deb), _) => prepare(move || files::package(&deb, &extra)).await?,
         (None, Some(image)) => {
             prepare(move || files::image(&image, args.image.modules.as_deref(), &extra, args.image.kconfig.as_deref())).await?
-        },
+        }
         (None, None) => return ask::run(&client, args.name, args.build).await,
     };
     let name = match args.name {

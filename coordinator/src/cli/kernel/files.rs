@@ -47,15 +47,15 @@ impl Prepared {
     }
 }
 
-/// From a Debian package.
+/// From a Debian package, with modules that do not come with it.
 pub(super) fn package(path: &Path, extra: &[PathBuf]) -> anyhow::Result<Prepared> {
     let failed = || format!("failed to read the kernel of {}", path.display());
-    let package = Package::open(path).with_context(failed)?;
+    let package = Package::open(path).context("failed to read the package")?;
     let (inside, bytes) = package.image().with_context(failed)?;
     let (facts, _) = image::inspect(&bytes).with_context(|| format!("failed to read {inside} of {}", path.display()))?;
     let has_modules = package.modules(&facts.release).next().is_some();
-    let subset = if has_modules { Some(Subset::choose(&Source::Package(&package), &facts.release).with_context(failed)?) } else { None };
-    let subset = with_extra(subset, &facts.release, extra)?;
+    let source = has_modules.then_some(Source::Package(&package));
+    let subset = modules(source.as_ref(), &facts.release, extra)?;
     let config = package.config(&facts.release).with_context(failed)?;
     let mut prepared = pack(facts, &bytes, subset.as_ref(), config.as_deref())?;
     if !has_modules {
@@ -64,18 +64,11 @@ pub(super) fn package(path: &Path, extra: &[PathBuf]) -> anyhow::Result<Prepared
     Ok(Prepared { source: KernelSource::Package { package: package.name.clone(), version: package.version.clone() }, ..prepared })
 }
 
-/// From an image, its modules and its configuration.
-pub(super) fn image(path: &Path, modules: Option<&Path>, extra: &[PathBuf], config: Option<&Path>) -> anyhow::Result<Prepared> {
+/// From an image, the folder of its modules, modules that are not in it, and its configuration.
+pub(super) fn image(path: &Path, folder: Option<&Path>, extra: &[PathBuf], config: Option<&Path>) -> anyhow::Result<Prepared> {
     let bytes = read(path, MAX_BLOB_BYTES)?;
     let (facts, _) = image::inspect(&bytes).with_context(|| format!("failed to read the image {}", path.display()))?;
-    let subset = match modules {
-        Some(folder) => {
-            let chosen = Subset::choose(&Source::Folder(folder), &facts.release);
-            Some(chosen.with_context(|| format!("failed to choose modules of {}", folder.display()))?)
-        }
-        None => None,
-    };
-    let subset = with_extra(subset, &facts.release, extra)?;
+    let subset = modules(folder.map(Source::Folder).as_ref(), &facts.release, extra)?;
     let config = config.map(|config| read(config, MAX_CONFIG_BYTES)).transpose()?;
     pack(facts, &bytes, subset.as_ref(), config.as_deref()).map(|prepared| {
         let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -83,16 +76,18 @@ pub(super) fn image(path: &Path, modules: Option<&Path>, extra: &[PathBuf], conf
     })
 }
 
-/// Adds modules that do not come with the kernel, in the folder where modules_install puts them.
-fn with_extra(subset: Option<Subset>, release: &str, extra: &[PathBuf]) -> anyhow::Result<Option<Subset>> {
-    if extra.is_empty() {
-        return Ok(subset);
-    }
-    let mut subset = subset.unwrap_or_else(|| Subset { release: release.to_owned(), ..Subset::default() });
+/// Those that a host of the lab may need, and these files; none when there are neither.
+fn modules(source: Option<&Source>, release: &str, extra: &[PathBuf]) -> anyhow::Result<Option<Subset>> {
+    let mut subset = match source {
+        Some(source) => Subset::choose(source, release).context("failed to choose its modules")?,
+        None if extra.is_empty() => return Ok(None),
+        None => Subset { release: release.to_owned(), ..Subset::default() },
+    };
     for path in extra {
-        let name = path.file_name().and_then(|name| name.to_str()).filter(|name| name.ends_with(".ko"));
-        let name = name.with_context(|| format!("failed to take the module {}: its name must end with .ko", path.display()))?;
-        subset.files.insert(format!("extra/{name}"), read(path, MAX_BLOB_BYTES)?);
+        let failed = || format!("failed to take the module {}", path.display());
+        let name = path.file_name().and_then(|name| name.to_str()).filter(|name| modules::name_of(name).is_some());
+        let name = name.context("its name must end with .ko").with_context(failed)?;
+        subset.add(source, name, read(path, MAX_BLOB_BYTES)?).with_context(failed)?;
     }
     Ok(Some(subset))
 }

@@ -46,8 +46,7 @@ impl Subset {
 
     fn with(source: &Source, release: &str, names: impl Iterator<Item = &'static str>) -> Result<Self, ModulesError> {
         let files = source.files(release)?;
-        let by_name: BTreeMap<String, &String> = files.keys().filter_map(|path| Some((name_of(path)?, path))).collect();
-        if by_name.is_empty() {
+        if !files.keys().any(|path| name_of(path).is_some()) {
             return Err(ModulesError::None(source.place(), release.to_owned()));
         }
         let mut subset = Subset { release: release.to_owned(), ..Subset::default() };
@@ -56,37 +55,67 @@ impl Subset {
                 subset.files.insert(list.to_owned(), source.read(place, MAX_LIST_BYTES)?);
             }
         }
-        let builtin: BTreeSet<String> = match subset.files.get("modules.builtin") {
+        subset.take(source, &files, names.map(|name| (normal(name), None)).collect())?;
+        subset.builtin.sort();
+        subset.absent.sort();
+        Ok(subset)
+    }
+
+    /// Adds a module that does not come with the kernel, and what it needs of the kernel's own; `name` is that of its file. It goes where
+    /// `make modules_install` puts such modules.
+    pub fn add(&mut self, source: Option<&Source>, name: &str, bytes: Vec<u8>) -> Result<(), ModulesError> {
+        let (path, module) = unpacked(&format!("extra/{name}"), bytes)?;
+        let needs = self.check(&path, &module)?.depends.into_iter().map(|need| (need, Some(path.clone()))).collect();
+        self.files.insert(path, module);
+        match source {
+            Some(source) => self.take(source, &source.files(&self.release)?, needs),
+            // What it needs must be built in; nothing says what is.
+            None => Ok(()),
+        }
+    }
+
+    /// Takes modules by name, each with the path of the module that needs it, and whatever they need.
+    fn take(
+        &mut self,
+        source: &Source,
+        files: &BTreeMap<String, PathBuf>,
+        mut open: Vec<(String, Option<String>)>,
+    ) -> Result<(), ModulesError> {
+        let by_name: BTreeMap<String, &String> = files.keys().filter_map(|path| Some((name_of(path)?, path))).collect();
+        let builtin: BTreeSet<String> = match self.files.get("modules.builtin") {
             Some(list) => String::from_utf8_lossy(list).lines().filter_map(name_of).collect(),
             None => BTreeSet::new(),
         };
-        let mut seen = BTreeSet::new();
-        let mut open: Vec<(String, Option<String>)> = names.map(|name| (normal(name), None)).collect();
+        let mut seen: BTreeSet<String> = self.files.keys().filter_map(|path| name_of(path)).collect();
         while let Some((name, needed_by)) = open.pop() {
             if !seen.insert(name.clone()) {
                 continue;
             }
             let Some(&path) = by_name.get(&name) else {
                 match (builtin.contains(&name), needed_by) {
-                    (true, _) => subset.builtin.push(name),
-                    (false, None) => subset.absent.push(name),
+                    (true, _) => self.builtin.push(name),
+                    (false, None) => self.absent.push(name),
                     (false, Some(path)) => return Err(ModulesError::NoDependency { path, need: name }),
                 }
                 continue;
             };
             let (plain, module) = unpacked(path, source.read(&files[path], MAX_MODULE_BYTES)?)?;
-            let info = ModInfo::read(&module, path)?;
-            if info.release != release {
-                return Err(ModulesError::OtherKernel { path: path.clone(), found: info.release, wanted: release.to_owned() });
-            }
+            let info = self.check(path, &module)?;
             open.extend(info.depends.into_iter().map(|need| (need, Some(path.clone()))));
             // Many are names of the crypto layer, which no module has.
             open.extend(info.soft.into_iter().filter(|name| by_name.contains_key(name)).map(|name| (name, None)));
-            subset.files.insert(plain, module);
+            self.files.insert(plain, module);
         }
-        subset.builtin.sort();
-        subset.absent.sort();
-        Ok(subset)
+        Ok(())
+    }
+
+    /// A kernel loads only modules that were built for it.
+    fn check(&self, path: &str, module: &[u8]) -> Result<ModInfo, ModulesError> {
+        let info = ModInfo::read(module, path)?;
+        if info.release == self.release {
+            return Ok(info);
+        }
+        Err(ModulesError::OtherKernel { path: path.to_owned(), found: info.release, wanted: self.release.clone() })
     }
 
     /// How many modules it has.
@@ -216,6 +245,22 @@ mod tests {
         );
         let inside = choose(&root.path().join("lib/modules/6.1.0-lab"), "6.1.0-lab").unwrap();
         assert_eq!((inside.files, subset.modules()), (subset.files.clone(), 3));
+    }
+
+    #[test]
+    fn a_module_from_elsewhere_brings_what_it_needs() {
+        let root = testing::folder();
+        let source = Source::Folder(root.path());
+        let mut subset = Subset::with(&source, "6.1.0-lab", ["bfq"].into_iter()).unwrap();
+        subset.add(Some(&source), "lab_disk.ko", super::super::modinfo::testing::module("jbd2,sd_mod", "")).unwrap();
+        let paths: Vec<&str> = subset.files.keys().map(String::as_str).filter(|path| name_of(path).is_some()).collect();
+        assert_eq!(paths, ["extra/lab_disk.ko", "kernel/block/bfq.ko", "kernel/fs/jbd2/jbd2.ko"]);
+        let other = super::super::modinfo::testing::module_of("6.1.1", "", "");
+        let error = subset.add(None, "lab_disk.ko", other).unwrap_err().to_string();
+        assert_eq!(error, "module extra/lab_disk.ko is of kernel 6.1.1, not of 6.1.0-lab, which would refuse it");
+        let error = subset.add(Some(&source), "x.ko", super::super::modinfo::testing::module("gone", "")).unwrap_err().to_string();
+        assert!(error.starts_with("module extra/x.ko needs gone"), "{error}");
+        assert!(subset.add(None, "x.ko", b"text".to_vec()).is_err());
     }
 
     #[test]

@@ -303,3 +303,36 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
         thread::sleep(Duration::from_millis(1));
     }
 }
+
+/// QEMU's own client is the one that matters.
+#[test]
+fn qemu_reads_what_it_wrote() {
+    let lab = lab("fc-array", 0.1);
+    let address = format!("nbd+unix:///?socket={}", lab.server.socket().display());
+    #[expect(clippy::disallowed_methods, reason = "a test of this crate, which runs no program otherwise")]
+    let mut qemu = std::process::Command::new("qemu-io");
+    for command in [
+        "write -P 7 1M 3M",
+        "write -f -P 8 2M 4k",
+        "read -P 7 1M 1M",
+        "read -P 8 2M 4k",
+        "flush",
+        "write -z 1M 64k",
+        "read -P 0 1M 64k",
+        "discard 3M 64k",
+        "read -P 7 3136k 4k",
+    ] {
+        qemu.args(["-c", command]);
+    }
+    match qemu.args(["-f", "raw", &address]).output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => eprintln!("skipped: qemu-io is not installed (Debian: qemu-utils)"),
+        Err(error) => panic!("failed to run qemu-io: {error}"),
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && !text.contains("failed"), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+            let stats = lab.server.stats();
+            assert!(stats.reads >= 4 && stats.writes >= 3 && stats.flushes >= 1, "{stats:?}");
+            assert_eq!((stats.errors, stats.refused), (0, 0));
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! `blklab kernel` and `blklab build` as people type them, against a coordinator in this process.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;

@@ -22,7 +22,7 @@ use super::step::{Action, Step};
 use super::tools;
 use crate::clock;
 use crate::stop::Stop;
-use crate::sys::{SysError, command};
+use crate::sys::SysError;
 
 /// Lines of the log that stand for an error that is not recognised.
 pub(super) const LAST_LINES: usize = 15;
@@ -299,10 +299,8 @@ pub(super) fn check_tools(programs: &[&str]) -> Result<(), Problem> {
         let message = format!("build on {}: kernels are built for x86-64 and on it; use such a builder", std::env::consts::ARCH);
         return Err(Problem::Failed(Failure::infrastructure(message)));
     }
-    let missing: Vec<String> = programs
-        .iter()
-        .filter(|program| command::find(program).is_none())
-        .map(|program| format!("`{program}` is not installed{}", tools::package_hint(program)))
-        .collect();
-    if missing.is_empty() { Ok(()) } else { Err(Problem::Failed(Failure::infrastructure(format!("build: {}", missing.join("; "))))) }
+    match tools::missing(programs) {
+        Some(missing) => Err(Problem::Failed(Failure::infrastructure(format!("build: {missing}")))),
+        None => Ok(()),
+    }
 }

@@ -1,6 +1,7 @@
 //! The programs that a kernel build calls, and what has them on Debian.
 
 use super::config::Config;
+use crate::sys::command;
 
 /// Needed by every build (kernel document process/changes.rst).
 pub const ALWAYS: [&str; 11] = ["awk", "bc", "bison", "flex", "gcc", "git", "ld", "make", "sed", "strip", "tar"];
@@ -51,6 +52,13 @@ const BY_SYMBOL: [(&str, &str); 11] = [
 /// Programs that this configuration needs beyond [`ALWAYS`].
 pub fn of_config(config: &Config) -> Vec<&'static str> {
     BY_SYMBOL.iter().filter(|(symbol, _)| config.is_on(symbol)).map(|(_, program)| *program).collect()
+}
+
+/// Those of these programs that are not installed, with their packages; none when all are.
+pub fn missing(programs: &[&str]) -> Option<String> {
+    let missing = programs.iter().filter(|program| command::find(program).is_none());
+    let words: Vec<String> = missing.map(|program| format!("`{program}` is not installed{}", package_hint(program))).collect();
+    (!words.is_empty()).then(|| words.join("; "))
 }
 
 /// `; install the Debian package flex`, or nothing for a program that is not known.

@@ -13,7 +13,7 @@ use blklab_wire::build::{BuildOutcome, BuildReceipt, BuildSpec};
 use super::config::BuilderConfig;
 use super::leftover;
 use super::parcel::{self, Parcel};
-use crate::build::{self, Failure, Folder, Hooks, Manifest, ModuleSource, Signature, local};
+use crate::build::{self, Failure, Folder, Hooks, Manifest, ModuleSource, Signature, local, manifest, tools};
 use crate::host::{StateError, lock, private_folder};
 use crate::inventory::host;
 use crate::session::backoff::Backoff;
@@ -44,6 +44,9 @@ pub enum BuilderError {
     /// The cache folder.
     #[error("{0}")]
     Cache(Failure),
+    /// Programs that every build needs: without them this builder would spoil what another one can make.
+    #[error("no kernel can be built here: {0}")]
+    Tools(String),
     /// A module that every kernel is to get.
     #[error("failed to {0}")]
     Sys(#[from] SysError),
@@ -56,6 +59,9 @@ type Result<T> = std::result::Result<T, BuilderError>;
 
 /// Serves the coordinator until `stop` is asked. A build that is under way then is ended; the lab asks for it again.
 pub async fn serve(config: &BuilderConfig, stop: Stop, pauses: Pauses) -> Result<()> {
+    if let Some(missing) = tools::missing(&tools::ALWAYS) {
+        return Err(BuilderError::Tools(missing));
+    }
     private_folder(&config.state_dir)?;
     let _lock = lock(&config.state_dir)?;
     let modules = config.modules.iter().map(|folder| local::module(folder)).collect::<std::result::Result<_, _>>()?;
@@ -235,13 +241,11 @@ impl Builder {
                     tracing::info!(%build, counted = receipt.counted, "handed in");
                     return next;
                 }
-                Err(Undelivered { error, .. }) if error.refused_as() == Some(409) => {
-                    self.link.status.supersede(error.to_string());
-                    return Next::Anew;
-                }
                 Err(Undelivered { file: Some(file), error }) if is_final(&error) => {
                     tracing::error!(%build, file = %file.display(), %error, "the coordinator will never take this file");
                     parcel = parcel.refused(&file, &error.to_string());
+                    // It may be damaged: the next attempt makes it anew.
+                    let _ = std::fs::remove_file(self.out.join(manifest::MANIFEST));
                     continue;
                 }
                 Err(Undelivered { file: None, error }) if is_final(&error) => {

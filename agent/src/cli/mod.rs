@@ -178,7 +178,7 @@ fn status_of(error: &anyhow::Error) -> u8 {
     let of_session = error.downcast_ref();
     let of_builder = error.downcast_ref().and_then(|error| match error {
         BuilderError::Session(error) => Some(error),
-        BuilderError::State(_) | BuilderError::Cache(_) | BuilderError::Sys(_) => None,
+        BuilderError::State(_) | BuilderError::Cache(_) | BuilderError::Tools(_) | BuilderError::Sys(_) => None,
     });
     let of_control = error.downcast_ref().and_then(|error| match error {
         ControlError::Session { error, .. } => Some(error),

@@ -6,12 +6,16 @@ use blklab_model::id::{BuildId, HostName};
 use crate::lab::Lab;
 use crate::store::{self, StoreError, Tx};
 
-/// Renews the lease of a build; false when it is no longer this host's.
+/// Renews the lease of a build; false when it is no longer this host's. A lease that ran out while the coordinator was away is given
+/// again if nobody else has the build yet: its builder went on, and is nearer to the end than any other.
 pub(in crate::schedule) async fn renew(lab: &Lab, tx: &mut Tx, host: &HostName, id: BuildId) -> Result<bool, StoreError> {
     match store::build_get(tx, id).await? {
         Some(record) if holds(&record, host) => {
             become_by(lab, tx, &record, BuildEvent::Renewed).await?;
             Ok(true)
+        }
+        Some(record) if record.state == BuildState::Queued && record.attempt > 0 => {
+            become_by(lab, tx, &record, BuildEvent::Claimed(host.clone())).await
         }
         Some(_) | None => Ok(false),
     }

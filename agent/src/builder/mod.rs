@@ -4,9 +4,9 @@
 //! | question | module |
 //! |---|---|
 //! | who, whom, where, how much? | [`config`] |
-//! | whose is the cache folder? | [`leftover`] |
-//! | claim, build, hand in, come back | [`session`] |
-//! | from the lab's words to the library's and back | [`parcel`] |
+//! | whose is the cache folder? | `leftover` |
+//! | claim, build, hand in, come back | `session` |
+//! | from the lab's words to the library's and back | `parcel` |
 //!
 //! Nothing but the folder of the last kernel outlives a builder: one that was killed is asked for the same build again, and finds in that
 //! folder, among its objects or in ccache whatever was done already.

@@ -103,7 +103,7 @@ async fn two_kernels_from_a_package_to_a_report() {
     let _controller = control(&lab, folder.path(), &kernel);
     tokio::task::block_in_place(|| {
         add_kernel(&lab, &kernel, "plain", &[]);
-        add_kernel(&lab, &kernel, "with-argument", &["--arguments", "blklab.test=1"]);
+        add_kernel(&lab, &kernel, "with-argument", &["--arguments", "audit=0"]);
     });
     let client = lab.client();
     let deadline = tokio::time::Instant::now() + ENDS_WITHIN;

@@ -1,5 +1,7 @@
 //! The lab with a real builder: from somebody who asks for a kernel to the kernel's row, on a repository that is nearly a kernel.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -33,7 +33,7 @@ disk_class = ["sata-hdd"]
 workload = ["sequential-reader"]
 
 [parameters]
-size = "4 MiB"
+size_mib = 4
 "#;
 
 /// The newest Debian kernel that `make test` has fetched.

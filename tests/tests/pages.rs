@@ -69,14 +69,14 @@ async fn walk(lab: &TestLab) -> BTreeSet<String> {
     while let Some(path) = open.pop_front() {
         let response = get(lab, &path).await;
         assert_eq!(response.status(), StatusCode::OK, "{path}");
-        let kind = response.headers()[CONTENT_TYPE].to_str().unwrap().to_owned();
-        let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
+        let kind = response.headers()[CONTENT_TYPE].to_str().expect("plain text").to_owned();
+        let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().expect("plain text").to_owned();
         assert_eq!(response.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff", "{path}");
         assert!(!policy.contains("unsafe"), "{policy}");
         if !kind.starts_with("text/html") {
             continue;
         }
-        let html = response.text().await.unwrap();
+        let html = response.text().await.expect("a page");
         for forbidden in ["<script>", "<b>", " style=", " onclick=", "<style"] {
             assert!(!html.contains(forbidden), "{forbidden} in {path}: {html}");
         }

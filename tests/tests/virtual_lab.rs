@@ -28,7 +28,7 @@ rounds = 3
 [matrix]
 kernel = ["plain", "with-argument"]
 scheduler = ["mq-deadline", "bfq"]
-filesystem = ["ext4"]
+filesystem = ["raw"]
 disk_class = ["sata-hdd"]
 workload = ["sequential-reader"]
 

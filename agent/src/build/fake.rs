@@ -1,6 +1,6 @@
 //! For tests: a repository that is a kernel as far as the builder can tell, made and built in seconds.
 
-#![cfg_attr(not(test), expect(clippy::unwrap_used, reason = "helpers of tests"))]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -41,8 +41,22 @@ pub(crate) const VIRTUAL: [Need; 9] = [
 ];
 
 /// Further needs of the tests.
-pub(crate) const TEST: [Need; 2] =
-    [need("postgres", "postgresql", "every store test runs on SQLite and on PostgreSQL"), need("mkfs.xfs", "xfsprogs", "trials on XFS")];
+pub(crate) const TEST: [Need; 14] = [
+    need("postgres", "postgresql", "every store test runs on SQLite and on PostgreSQL"),
+    need("mkfs.xfs", "xfsprogs", "trials on XFS"),
+    need("setpriv", "util-linux", "to run as an ordinary user"),
+    need("mkfs.btrfs", "btrfs-progs", "a tool that virtual hosts are given"),
+    need("awk", "mawk", "to build kernels"),
+    need("bc", "bc", "to build kernels"),
+    need("bison", "bison", "to build kernels"),
+    need("flex", "flex", "to build kernels"),
+    need("git", "git", "to build kernels"),
+    need("ld", "binutils", "to build kernels"),
+    need("make", "make", "to build kernels"),
+    need("sed", "sed", "to build kernels"),
+    need("cpio", "cpio", "to read initial RAM disks"),
+    need("gzip", "gzip", "to unpack kernels and packages"),
+];
 
 /// Installs what is missing of `needs`.
 pub(crate) fn install(needs: &[Need]) -> Result<(), Failed> {

@@ -12,6 +12,9 @@ use super::{Ended, print};
 /// The longest fio report taken, in bytes: a hundred times that of the jobs that are fitted.
 const MAX_REPORT_BYTES: u64 = 16 << 20;
 
+/// In warnings about values of all jobs together; here each is read by its name.
+const IS_ABOUT_ALL_JOBS: [&str; 2] = ["several groups", "cannot become one"];
+
 #[derive(Args)]
 pub(super) struct FitArgs {
     /// Name of the new model
@@ -77,8 +80,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<Observation>> {
 fn observations(report: &[u8]) -> anyhow::Result<Vec<Observation>> {
     let parsed = parse(Tool::Fio, report)?;
     for warning in &parsed.warnings {
-        // Jobs are read by name, so that several groups are as it should be.
-        if !warning.message.contains("several groups") {
+        if !IS_ABOUT_ALL_JOBS.iter().any(|words| warning.message.contains(words)) {
             eprintln!("blklab: line {}: {}", warning.line, warning.message);
         }
     }

@@ -5,7 +5,8 @@ use super::{DiskModel, Mechanics};
 impl DiskModel {
     /// The model as a file that [`DiskModel::parse`] reads back to an equal model.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("numbers and words have a TOML form")
+        let text = toml::to_string(self).expect("numbers and words have a TOML form");
+        format!("{}\n", text.trim_end())
     }
 
     /// What is inside, in a line: `7200 rpm, seek 1 to 15 ms, ...`.

@@ -13,6 +13,7 @@ mod fio;
 mod json;
 pub mod monitor;
 mod parsed;
+pub mod results;
 mod text;
 mod tool;
 

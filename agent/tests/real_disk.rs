@@ -158,15 +158,15 @@ fn must(argv: &[&str]) -> String {
 
 fn program(name: &str, argv: &[&str]) -> ResolvedLoad {
     let command = Load::Argv(argv.iter().map(|word| (*word).to_owned()).collect());
-    ResolvedLoad { name: name.into(), command, io_priority: None, timeout_s: 60 }
+    ResolvedLoad { name: name.into(), disk: 0, command, io_priority: None, timeout_s: 60 }
 }
 
 fn shell(name: &str, line: &str) -> ResolvedLoad {
-    ResolvedLoad { name: name.into(), command: Load::Shell(line.into()), io_priority: None, timeout_s: 60 }
+    ResolvedLoad { name: name.into(), disk: 0, command: Load::Shell(line.into()), io_priority: None, timeout_s: 60 }
 }
 
 fn builtin(name: &str, builtin: Builtin) -> ResolvedLoad {
-    ResolvedLoad { name: name.into(), command: Load::Builtin(builtin), io_priority: None, timeout_s: 60 }
+    ResolvedLoad { name: name.into(), disk: 0, command: Load::Builtin(builtin), io_priority: None, timeout_s: 60 }
 }
 
 fn file(name: &str, mib: u64) -> ResolvedLoad {
@@ -179,7 +179,7 @@ fn mounted(disk: &str, scheduler: &str, tasks: Vec<ResolvedLoad>) -> TrialSpec {
         seed: 0,
         trial: "x1.c0.r0.a0".parse().unwrap(),
         attempt: 1,
-        disk: disk.parse().unwrap(),
+        disks: vec![disk.parse().unwrap()],
         scheduler: Scheduler { name: scheduler.into(), tunables: Tunables::new(), label: scheduler.into() },
         tunables: QueueTunables::default(),
         format: Format::Made { kind: "ext4".into(), mkfs: Vec::new(), mount: "noatime".into() },
@@ -188,6 +188,7 @@ fn mounted(disk: &str, scheduler: &str, tasks: Vec<ResolvedLoad>) -> TrialSpec {
             version: 1,
             target: Target::Mounted,
             tools: vec!["dd".into()],
+            disks: 1,
             space_bytes: 16 * MIB,
             prepare: Vec::new(),
             background: Vec::new(),
@@ -279,6 +280,43 @@ fn two_readers_on_ext4_under_every_scheduler() {
 }
 
 /// Those that the host can make and its kernel knows; the others are named.
+/// Both disks are formatted, set, mounted and measured at once, each task finds its own, and both are given back.
+#[test]
+fn a_trial_on_two_disks() {
+    let Some(_alone) = alone() else { return };
+    let mut lab = Lab::new();
+    let devices = ["loop-a", "loop-b"].map(|disk| lab.device(disk));
+    let queue = |device: &str, file: &str| {
+        let name = device.trim_start_matches("/dev/");
+        std::fs::read_to_string(format!("/sys/block/{name}/queue/{file}")).unwrap()
+    };
+    let before = devices.each_ref().map(|device| (queue(device, "scheduler"), queue(device, "nr_requests")));
+    let on = |disk: u32, load: ResolvedLoad| ResolvedLoad { name: format!("{}.{}", load.name, disk + 1), disk, ..load };
+    let line = "findmnt -n -o SOURCE -T {dir}; findmnt -n -o SOURCE -T {dir2}; cat {dir}/x | wc -c; touch {dir1}/seen";
+    let mut spec = mounted("loop-a", "bfq", (0..2).map(|disk| on(disk, shell("task", line))).collect());
+    spec.disks.push("loop-b".parse().unwrap());
+    spec.tunables.values.insert("nr_requests".into(), "32".into());
+    spec.workload.disks = 2;
+    spec.workload.prepare = (0..2).map(|disk| on(disk, file("x", u64::from(disk) + 1))).collect();
+    let cycle = lab.run(&spec);
+    completed(&cycle);
+    for (disk, size) in [(1, MIB), (2, 2 * MIB)] {
+        let expected = format!("{}\n{}\n{size}\n", devices[disk - 1], devices[1]);
+        assert_eq!(text(&cycle, &format!("task.{disk}.out")), expected, "task of disk {disk}");
+    }
+    let monitor = text(&cycle, "monitor.txt");
+    assert!(devices.iter().all(|device| monitor.contains(&format!(" {} ", device.trim_start_matches("/dev/")))), "{monitor}");
+    let environment = environment(&cycle);
+    assert_eq!((environment["queue.nr_requests"], environment.get("queue.nr_requests (disk 2)")), ("32", None), "set alike");
+    assert!(environment.contains_key("disk.kernel_name (disk 2)") && environment.contains_key("mount.options (disk 2)"));
+    let after = devices.each_ref().map(|device| (queue(device, "scheduler"), queue(device, "nr_requests")));
+    assert_eq!(after, before, "both queues are as they were");
+    for device in &devices {
+        assert!(!tool(&["blkid", "-p", device]).status.success(), "{device} still holds a file system");
+    }
+    lab.close();
+}
+
 #[test]
 fn every_file_system_of_the_host() {
     let Some(_alone) = alone() else { return };

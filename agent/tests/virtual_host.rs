@@ -212,7 +212,7 @@ fn reader() -> Vec<ResolvedLoad> {
 }
 
 fn shell(name: &str, line: &str) -> ResolvedLoad {
-    ResolvedLoad { name: name.into(), command: Load::Shell(line.into()), io_priority: None, timeout_s: 300 }
+    ResolvedLoad { name: name.into(), disk: 0, command: Load::Shell(line.into()), io_priority: None, timeout_s: 300 }
 }
 
 fn trial(disk: &blklab_model::id::DiskId, tasks: Vec<ResolvedLoad>) -> TrialSpec {
@@ -221,7 +221,7 @@ fn trial(disk: &blklab_model::id::DiskId, tasks: Vec<ResolvedLoad>) -> TrialSpec
         seed: 1,
         trial: "x1.c0.r0.a0".parse().unwrap(),
         attempt: 1,
-        disk: disk.clone(),
+        disks: vec![disk.clone()],
         scheduler: Scheduler { name: "bfq".into(), tunables: Tunables::new(), label: "bfq".into() },
         tunables: QueueTunables::default(),
         format: Format::Made { kind: "ext4".into(), mkfs: Vec::new(), mount: "noatime".into() },
@@ -231,7 +231,8 @@ fn trial(disk: &blklab_model::id::DiskId, tasks: Vec<ResolvedLoad>) -> TrialSpec
             target: Target::Mounted,
             tools: vec!["dd".into()],
             space_bytes: 16 << 20,
-            prepare: vec![ResolvedLoad { name: "prepare".into(), command: write, io_priority: None, timeout_s: 60 }],
+            disks: 1,
+            prepare: vec![ResolvedLoad { name: "prepare".into(), disk: 0, command: write, io_priority: None, timeout_s: 60 }],
             background: Vec::new(),
             tasks,
         },

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use blklab_model::filesystem::Format;
+use blklab_model::id::DiskId;
 use blklab_model::outcome::{Failure, Fault};
 use blklab_model::scheduler::Tunables;
 use blklab_model::workload::Target;
@@ -23,6 +24,10 @@ const MARGIN: Duration = Duration::from_secs(60);
 
 /// The steps of a trial, or why it can have none.
 pub fn plan(spec: &TrialSpec) -> Result<Vec<Step>, Failure> {
+    if spec.disks.len() != spec.workload.disks as usize {
+        let message = format!("the workload works on {} disks, but the trial gives it {}", spec.workload.disks, spec.disks.len());
+        return Err(misfit(&message));
+    }
     let mut steps = check(spec);
     match (&spec.workload.target, &spec.format) {
         (Target::Mounted, Format::Made { kind, mkfs, mount }) => {
@@ -54,15 +59,21 @@ pub fn plan(spec: &TrialSpec) -> Result<Vec<Step>, Failure> {
 fn check(spec: &TrialSpec) -> Vec<Step> {
     let tools = spec.workload.tools.iter().cloned().chain(spec.format.mkfs_program()).collect();
     let files = set_values(spec).into_keys().collect::<BTreeSet<_>>();
-    vec![
+    let take = |disk: &DiskId| {
+        let action = Action::TakeDisk { disk: disk.clone(), space_bytes: spec.workload.space_bytes };
+        step(Phase::Check, action, SHORT).undone_by(Action::ReleaseDisks)
+    };
+    let mut steps = vec![
         step(Phase::Check, Action::MarkKernelLog, SHORT).undone_by(Action::CollectKernelLog),
         step(Phase::Check, Action::CheckTools { tools }, SHORT),
-        step(Phase::Check, Action::TakeDisk { disk: spec.disk.clone(), space_bytes: spec.workload.space_bytes }, SHORT)
-            .undone_by(Action::ReleaseDisk),
-        step(Phase::Check, Action::RememberQueue { files }, SHORT).undone_by(Action::RestoreQueue),
+    ];
+    steps.extend(spec.disks.iter().map(take));
+    steps.extend([
+        step(Phase::Check, Action::RememberQueues { files }, SHORT).undone_by(Action::RestoreQueues),
         step(Phase::Check, Action::OpenGroup, SHORT).undone_by(Action::CloseGroup),
         step(Phase::Mkfs, Action::Blank, LONG),
-    ]
+    ]);
+    steps
 }
 
 fn prepare(spec: &TrialSpec) -> impl Iterator<Item = Step> {
@@ -87,7 +98,7 @@ fn measure(spec: &TrialSpec) -> Vec<Step> {
     if !workload.background.is_empty() {
         steps.push(step(Phase::Workload, Action::StopBackground, SHORT));
     }
-    let verify = Action::VerifyQueue { scheduler: spec.scheduler.name.clone(), tunables: set_values(spec) };
+    let verify = Action::VerifyQueues { scheduler: spec.scheduler.name.clone(), tunables: set_values(spec) };
     steps.push(step(Phase::Verify, verify, SHORT));
     steps
 }
@@ -155,6 +166,8 @@ mod tests {
         assert_eq!(plan(&raw).unwrap_err().fault, Fault::Workload);
         let made = TrialSpec { format: mounted_trial().format, ..raw_trial() };
         assert_eq!(plan(&made).unwrap_err().fault, Fault::Workload);
+        let two = TrialSpec { disks: [mounted_trial().disks, raw_trial().disks].concat(), ..mounted_trial() };
+        assert_eq!(plan(&two).unwrap_err().message, "the workload works on 1 disks, but the trial gives it 2");
     }
 
     #[test]

@@ -159,7 +159,7 @@ pub fn mounted_trial() -> TrialSpec {
         seed: 0,
         trial: "x1.c0.r0.a0".parse().expect("a trial"),
         attempt: 1,
-        disk: disk_id(),
+        disks: vec![disk_id()],
         scheduler: Scheduler { name: "bfq".into(), tunables: tunables(&[("low_latency", "0")]), label: "bfq".into() },
         tunables: QueueTunables { values: tunables(&[("read_ahead_kb", "128")]), label: "ra 128".into() },
         format: Format::Made { kind: "ext4".into(), mkfs: vec!["-b".into(), "4096".into()], mount: "noatime".into() },
@@ -169,6 +169,7 @@ pub fn mounted_trial() -> TrialSpec {
             target: Target::Mounted,
             tools: vec!["dd".into()],
             space_bytes: 32 << 20,
+            disks: 1,
             prepare: vec![load("prepare-1", None), load("prepare-2", None)],
             background: vec![load("copy", None)],
             tasks: vec![load("rt", Some(IoPriority::Realtime(0))), load("be", Some(IoPriority::BestEffort(7)))],
@@ -197,7 +198,7 @@ pub fn raw_trial() -> TrialSpec {
 }
 
 fn load(name: &str, io_priority: Option<IoPriority>) -> ResolvedLoad {
-    ResolvedLoad { name: name.into(), command: Command::Argv(vec!["true".into()]), io_priority, timeout_s: 60 }
+    ResolvedLoad { name: name.into(), disk: 0, command: Command::Argv(vec!["true".into()]), io_priority, timeout_s: 60 }
 }
 
 fn disk_id() -> blklab_model::id::DiskId {

@@ -67,22 +67,22 @@ pub enum Action {
         /// Their names.
         tools: Vec<String>,
     },
-    /// The disk must pass the guard and be large enough; from here on it is the disk under test.
+    /// The disk must pass the guard and be large enough; from here on it is a disk under test. What follows is done to all of them.
     TakeDisk {
         /// Which.
         disk: DiskId,
         /// Bytes that it must hold.
         space_bytes: u64,
     },
-    /// Undo: wipes what the trial left on the disk, so that it is blank for the next.
-    ReleaseDisk,
+    /// Undo: wipes what the trial left on the disks, so that they are blank for the next.
+    ReleaseDisks,
     /// Remembers scheduler and tunables.
-    RememberQueue {
+    RememberQueues {
         /// Files of `queue/` beyond the usual ones.
         files: BTreeSet<String>,
     },
     /// Undo: sets them as they were.
-    RestoreQueue,
+    RestoreQueues,
     /// Makes the control group of the trial.
     OpenGroup,
     /// Undo: kills whatever is left in it and removes it.
@@ -146,7 +146,7 @@ pub enum Action {
         tasks: Vec<ResolvedLoad>,
     },
     /// Scheduler and tunables must still be as they were set.
-    VerifyQueue {
+    VerifyQueues {
         /// The scheduler.
         scheduler: String,
         /// Values by name below `queue/`.
@@ -167,9 +167,9 @@ impl fmt::Display for Action {
             Action::CollectKernelLog => f.write_str("collect kernel log"),
             Action::CheckTools { .. } => f.write_str("check tools"),
             Action::TakeDisk { disk, .. } => write!(f, "take disk {disk}"),
-            Action::ReleaseDisk => f.write_str("release disk"),
-            Action::RememberQueue { .. } => f.write_str("remember queue"),
-            Action::RestoreQueue => f.write_str("restore queue"),
+            Action::ReleaseDisks => f.write_str("release disk"),
+            Action::RememberQueues { .. } => f.write_str("remember queue"),
+            Action::RestoreQueues => f.write_str("restore queue"),
             Action::OpenGroup => f.write_str("open control group"),
             Action::CloseGroup => f.write_str("close control group"),
             Action::Blank => f.write_str("blank disk"),
@@ -189,7 +189,7 @@ impl fmt::Display for Action {
                 let names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
                 write!(f, "tasks {}", names.join(", "))
             }
-            Action::VerifyQueue { .. } => f.write_str("verify queue"),
+            Action::VerifyQueues { .. } => f.write_str("verify queue"),
             Action::VerifyMount { .. } => f.write_str("verify mount"),
         }
     }

@@ -33,6 +33,8 @@ pub(super) struct TakenDisk {
     pub(super) name: String,
     /// `/dev/NAME`.
     pub(super) device: PathBuf,
+    /// Where its file system is mounted.
+    pub(super) dir: PathBuf,
     /// Set on the disk below.
     pub(super) limits: Limits,
     pub(super) below: Option<DiskBelow>,
@@ -114,14 +116,18 @@ impl LabHost {
         }
         let scratch = self.scratch_dir();
         std::fs::create_dir_all(&scratch).map_err(SysError::io(format!("make folder {}", scratch.display()))).map_err(fault(Fault::Lab))?;
-        record.note("kernel.release", rustix::system::uname().release().to_string_lossy());
-        record.note("disk.kernel_name", &place.name);
-        if let Some(below) = &place.below {
-            record.note("disk.below", &below.name);
+        let index = self.trial.disks.len();
+        if index == 0 {
+            record.note("kernel.release", rustix::system::uname().release().to_string_lossy());
         }
-        self.trial.disk = Some(TakenDisk {
+        record.note(numbered("disk.kernel_name", index), &place.name);
+        if let Some(below) = &place.below {
+            record.note(numbered("disk.below", index), &below.name);
+        }
+        self.trial.disks.push(TakenDisk {
             id: id.clone(),
             device: self.state.roots.device(&place.name),
+            dir: self.mount_dir(index),
             name: place.name,
             limits: place.limits,
             below: place.below,
@@ -132,23 +138,27 @@ impl LabHost {
     }
 
     /// Looks once more, right before the first write.
-    pub(super) fn blank_disk(&mut self) -> Result<(), Problem> {
-        let disk = self.disk()?.clone();
-        self.guard(&disk.id, &self.find_again(&disk)?)?;
-        self.wipe(&disk)?;
-        if let Some(disk) = &mut self.trial.disk {
-            disk.is_blanked = true;
+    pub(super) fn blank_disks(&mut self) -> Result<(), Problem> {
+        for index in 0..self.trial.disks.len() {
+            let disk = self.disk(index)?.clone();
+            self.guard(&disk.id, &self.find_again(&disk)?)?;
+            self.wipe(&disk)?;
+            self.trial.disks[index].is_blanked = true;
         }
         Ok(())
     }
 
-    pub(super) fn make_filesystem(&mut self, kind: &str, args: &[String], limit: Duration, record: &mut Record) -> Result<(), Problem> {
-        let disk = self.disk()?.clone();
+    pub(super) fn make_filesystems(&mut self, kind: &str, args: &[String], limit: Duration, record: &mut Record) -> Result<(), Problem> {
+        // Without device and UUID, which differ from trial to trial and mean nothing.
+        record.note("mkfs", [&[format!("mkfs.{kind}")], args].concat().join(" "));
+        (0..self.trial.disks.len()).try_for_each(|index| self.make_filesystem(index, kind, args, limit))
+    }
+
+    fn make_filesystem(&mut self, index: usize, kind: &str, args: &[String], limit: Duration) -> Result<(), Problem> {
+        let disk = self.disk(index)?.clone();
         let uuid = random_uuid().map_err(fault(Fault::Lab))?;
         let device = disk.device.to_string_lossy().into_owned();
         let argv = mkfs_argv(kind, &uuid, args, &device)?;
-        // Without device and UUID, which differ from trial to trial and mean nothing.
-        record.note("mkfs", [&[format!("mkfs.{kind}")], args].concat().join(" "));
         self.state.journal.will_sign(&disk.id, &uuid).map_err(fault(Fault::Lab))?;
         let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
         // With arguments of the experiment, it is the experiment that mkfs does not understand.
@@ -168,20 +178,19 @@ impl LabHost {
             Signature::Blank => return Err(Problem::lab(format!("mkfs.{kind} left nothing on {device}"))),
             Signature::Unknown { reason } => return Err(Problem::lab(reason)),
         }
-        if let Some(disk) = &mut self.trial.disk {
-            disk.is_formatted = true;
-        }
+        self.trial.disks[index].is_formatted = true;
         Ok(())
     }
 
-    /// Leaves the disk blank for the next trial. A disk that the guard refused was never ours and stays as it is.
-    pub(super) fn release_disk(&mut self) -> Result<(), Problem> {
-        if let Some(disk) = self.trial.disk.clone().filter(|disk| disk.is_blanked) {
-            self.wipe(&disk)?;
+    /// Leaves the disks blank for the next trial, all that can be. A disk that the guard refused was never ours and stays as it is.
+    pub(super) fn release_disks(&mut self) -> Result<(), Problem> {
+        let mut first = Ok(());
+        for disk in std::mem::take(&mut self.trial.disks).iter().filter(|disk| disk.is_blanked) {
+            let wiped = self.wipe(disk);
+            first = first.and(wiped);
         }
-        self.trial.disk = None;
         let _ = std::fs::remove_dir_all(self.scratch_dir());
-        Ok(())
+        first
     }
 
     /// Zeroes both ends through an exclusive claim: if anybody mounts the disk in this moment, one of the two of us fails. The claim
@@ -202,6 +211,11 @@ impl LabHost {
         let same = place.and_then(|place| same_place(disk, place));
         same.map_err(|reason| Problem::lab(format!("{reason}; nothing is written to {}", disk.name)))
     }
+}
+
+/// A name in the environment record: that of the first disk bare, those of the others with their number.
+pub(super) fn numbered(name: &str, index: usize) -> String {
+    if index == 0 { name.to_owned() } else { format!("{name} (disk {})", index + 1) }
 }
 
 fn same_place(disk: &TakenDisk, now: Option<Place>) -> Result<Place, String> {
@@ -273,7 +287,8 @@ mod tests {
     fn a_disk_that_changed_its_name_is_not_written_to() {
         let id: DiskId = "wwn-0x5".parse().unwrap();
         let (device, limits) = (PathBuf::from("/dev/sdb"), Limits::default());
-        let disk = TakenDisk { id, name: "sdb".into(), device, limits, below: None, is_blanked: true, is_formatted: true };
+        let dir = PathBuf::from("/lab/mnt");
+        let disk = TakenDisk { id, name: "sdb".into(), device, dir, limits, below: None, is_blanked: true, is_formatted: true };
         let place = |name: &str, same_id| Place { name: name.into(), same_id, limits, below: None };
         assert!(same_place(&disk, Some(place("sdb", 1))).is_ok());
         let reasons = [None, Some(place("sdc", 1)), Some(place("sdb", 2))].map(|now| same_place(&disk, now).err().unwrap());

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use blklab_model::outcome::Fault;
 use blklab_model::workload::command::{Builtin, Command};
-use blklab_model::workload::placeholder;
+use blklab_model::workload::placeholder::{self, Place};
 use blklab_model::workload::resolve::ResolvedLoad;
 use blklab_wire::agent::{TaskElapsed, Window};
 
+use super::disks::{TakenDisk, numbered};
 use super::evidence::{output, outputs_of};
 use super::{LabHost, fault};
 use crate::clock;
@@ -64,11 +65,13 @@ impl LabHost {
 
     /// After the preparation, which nobody measures and which should not take for ever.
     pub(super) fn limit(&mut self, record: &mut Record) -> Result<(), Problem> {
-        let disk = self.disk()?;
-        let Some(below) = disk.below.as_ref().filter(|_| !disk.limits.is_none()) else { return Ok(()) };
-        let group = self.trial.group.clone().unwrap_or_default();
-        self.state.hierarchy.limit(&group, below.number, &disk.limits).map_err(fault(Fault::Lab))?;
-        record.note("limits", format!("{} on {} ({})", disk.limits.words(), below.name, self.state.hierarchy.word()));
+        for (index, disk) in self.trial.disks.iter().enumerate() {
+            let Some(below) = disk.below.as_ref().filter(|_| !disk.limits.is_none()) else { continue };
+            let group = self.trial.group.clone().unwrap_or_default();
+            self.state.hierarchy.limit(&group, below.number, &disk.limits).map_err(fault(Fault::Lab))?;
+            let limits = format!("{} on {} ({})", disk.limits.words(), below.name, self.state.hierarchy.word());
+            record.note(numbered("limits", index), limits);
+        }
         Ok(())
     }
 
@@ -88,8 +91,13 @@ impl LabHost {
     /// All tasks wait at the barrier, then the window opens, then they go.
     pub(super) fn measure(&mut self, tasks: &[ResolvedLoad], record: &mut Record, stop: &Stop) -> Result<(), Halt> {
         let mut waiting = tasks.iter().map(|task| self.ready(task)).collect::<Result<Vec<_>, _>>()?;
-        let disk = self.disk()?;
-        let disks: Vec<String> = std::iter::once(disk.name.clone()).chain(disk.below.iter().map(|below| below.name.clone())).collect();
+        let names = |disk: &TakenDisk| std::iter::once(disk.name.clone()).chain(disk.below.as_ref().map(|below| below.name.clone()));
+        let mut disks: Vec<String> = Vec::new();
+        for name in self.trial.disks.iter().flat_map(names) {
+            if !disks.contains(&name) {
+                disks.push(name);
+            }
+        }
         let monitor = Monitor::start(&self.state.roots.proc, &disks);
         let start = clock::monotonic();
         for load in &mut waiting {
@@ -133,7 +141,8 @@ impl LabHost {
     /// A load at the barrier: in its group, with its priority.
     fn ready(&self, load: &ResolvedLoad) -> Result<Load, Problem> {
         let launch = Launch { cgroup: self.trial.group.clone(), io_priority: load.io_priority, task: self.task(load)? };
-        let folder = if self.disk()?.is_formatted { self.mount_dir() } else { self.scratch_dir() };
+        let disk = self.disk(load.disk as usize)?;
+        let folder = if disk.is_formatted { disk.dir.clone() } else { self.scratch_dir() };
         let started = self.launcher.start(&load.name, &launch, &folder, &self.trial.bell);
         let mut started = started.map_err(|error| fault(Fault::Lab)(error).of(&load.name))?;
         started.await_ready().map_err(|error| not_started(&error, &load.name))?;
@@ -142,7 +151,7 @@ impl LabHost {
 
     /// The command with the last placeholders filled in.
     fn task(&self, load: &ResolvedLoad) -> Result<Task, Problem> {
-        let fill = |text: &String| self.fill(text).map_err(|problem| problem.of(&load.name));
+        let fill = |text: &String| self.fill(text, load.disk as usize).map_err(|problem| problem.of(&load.name));
         Ok(match &load.command {
             Command::Argv(argv) => Task::Program(argv.iter().map(fill).collect::<Result<_, _>>()?),
             Command::Shell(line) => Task::Program(vec!["sh".into(), "-c".into(), fill(line)?]),
@@ -150,13 +159,15 @@ impl LabHost {
         })
     }
 
-    fn fill(&self, text: &str) -> Result<String, Problem> {
+    fn fill(&self, text: &str, own: usize) -> Result<String, Problem> {
         /// Stands for the folder that a raw disk does not have; no argument of a program can hold it.
         const NO_FOLDER: &str = "\0";
-        let disk = self.disk()?;
-        let dir = if disk.is_formatted { self.mount_dir().to_string_lossy().into_owned() } else { NO_FOLDER.to_owned() };
-        let filled =
-            placeholder::fill_last(text, &dir, &disk.device.to_string_lossy()).map_err(|error| Problem::workload(error.to_string()))?;
+        let place = |disk: &TakenDisk| Place {
+            dir: if disk.is_formatted { disk.dir.to_string_lossy().into_owned() } else { NO_FOLDER.to_owned() },
+            disk: disk.device.to_string_lossy().into_owned(),
+        };
+        let places: Vec<Place> = self.trial.disks.iter().map(place).collect();
+        let filled = placeholder::fill_last(text, own, &places).map_err(|error| Problem::workload(error.to_string()))?;
         if filled.contains(NO_FOLDER) {
             return Err(Problem::workload(format!("`{text}`: a raw disk has no `{{dir}}`; use `{{disk}}`")));
         }

@@ -56,7 +56,8 @@ pub struct LabHost {
 /// What belongs to the trial that is under way.
 #[derive(Debug, Default)]
 struct Trial {
-    disk: Option<TakenDisk>,
+    /// In the order in which the workload counts them.
+    disks: Vec<TakenDisk>,
     group: Option<PathBuf>,
     kernel_log: Option<KernelLog>,
     background: Vec<Running>,
@@ -75,9 +76,9 @@ impl LabHost {
         Ok(LabHost { config, state, launcher, loop_disks, trial: Trial::default() })
     }
 
-    /// Where the file system under test is mounted.
-    fn mount_dir(&self) -> PathBuf {
-        self.state.dir.join("mnt")
+    /// Where the file system under test of the disk with this index is mounted.
+    fn mount_dir(&self, index: usize) -> PathBuf {
+        self.state.dir.join(if index == 0 { "mnt".to_owned() } else { format!("mnt-{}", index + 1) })
     }
 
     /// Working folder of loads on a raw disk.
@@ -85,8 +86,9 @@ impl LabHost {
         self.state.dir.join("scratch")
     }
 
-    fn disk(&self) -> Result<&TakenDisk, Problem> {
-        self.trial.disk.as_ref().ok_or_else(|| Problem::lab("no disk is taken"))
+    /// The disk with this index, from 0.
+    fn disk(&self, index: usize) -> Result<&TakenDisk, Problem> {
+        self.trial.disks.get(index).ok_or_else(|| Problem::lab(format!("disk {} of the trial is not taken", index + 1)))
     }
 }
 
@@ -109,13 +111,13 @@ impl Machine for LabHost {
             Action::CollectKernelLog => self.collect_kernel_log(record)?,
             Action::CheckTools { tools } => check_tools(tools)?,
             Action::TakeDisk { disk, space_bytes } => self.take_disk(disk, *space_bytes, record)?,
-            Action::ReleaseDisk => self.release_disk()?,
-            Action::RememberQueue { files } => self.remember_queue(files)?,
-            Action::RestoreQueue => self.restore_queue()?,
+            Action::ReleaseDisks => self.release_disks()?,
+            Action::RememberQueues { files } => self.remember_queues(files)?,
+            Action::RestoreQueues => self.restore_queues()?,
             Action::OpenGroup => self.open_group()?,
             Action::CloseGroup => self.close_group()?,
-            Action::Blank => self.blank_disk()?,
-            Action::MakeFilesystem { kind, args } => self.make_filesystem(kind, args, limit, record)?,
+            Action::Blank => self.blank_disks()?,
+            Action::MakeFilesystem { kind, args } => self.make_filesystems(kind, args, limit, record)?,
             Action::Mount { kind, options } => self.mount(kind, options, limit, record)?,
             Action::Unmount => self.unmount(limit)?,
             Action::CheckSpace { bytes } => self.check_space(*bytes)?,
@@ -128,7 +130,7 @@ impl Machine for LabHost {
             Action::StartBackground { load } => self.start_background(load)?,
             Action::StopBackground => self.stop_background(record)?,
             Action::Measure { tasks } => self.measure(tasks, record, stop)?,
-            Action::VerifyQueue { scheduler, tunables } => self.verify_queue(scheduler, tunables, record)?,
+            Action::VerifyQueues { scheduler, tunables } => self.verify_queues(scheduler, tunables, record)?,
             Action::VerifyMount { read_only } => self.verify_mount(*read_only, record)?,
         }
         Ok(())

@@ -6,6 +6,7 @@ use std::path::Path;
 use blklab_model::outcome::Fault;
 use blklab_model::scheduler::Tunables;
 
+use super::disks::numbered;
 use super::{LabHost, fault};
 use crate::cycle::machine::{Problem, Record};
 use crate::journal::Made;
@@ -13,28 +14,37 @@ use crate::sys::roots::Roots;
 use crate::sys::{self, SysError, block, files};
 
 impl LabHost {
-    pub(super) fn remember_queue(&mut self, further: &BTreeSet<String>) -> Result<(), Problem> {
-        let disk = self.disk()?.name.clone();
-        let roots = &self.state.roots;
-        let mut tunables = block::tunables(roots, &disk);
-        let queue = roots.block(&disk).join("queue");
-        tunables.extend(further.iter().filter_map(|file| Some((file.clone(), files::read_if_there(&queue.join(file))?))));
-        let (_, scheduler) = block::schedulers(roots, &disk);
-        self.state.journal.will_make(Made::Queue { disk, scheduler, tunables }).map_err(fault(Fault::Lab))
+    pub(super) fn remember_queues(&mut self, further: &BTreeSet<String>) -> Result<(), Problem> {
+        for taken in &self.trial.disks {
+            let disk = taken.name.clone();
+            let roots = &self.state.roots;
+            let mut tunables = block::tunables(roots, &disk);
+            let queue = roots.block(&disk).join("queue");
+            tunables.extend(further.iter().filter_map(|file| Some((file.clone(), files::read_if_there(&queue.join(file))?))));
+            let (_, scheduler) = block::schedulers(roots, &disk);
+            self.state.journal.will_make(Made::Queue { disk, scheduler, tunables }).map_err(fault(Fault::Lab))?;
+        }
+        Ok(())
     }
 
-    pub(super) fn restore_queue(&mut self) -> Result<(), Problem> {
-        let made = self.state.journal.made().into_iter().find(|made| matches!(made, Made::Queue { .. }));
-        let Some(made) = made else { return Ok(()) };
-        if let Made::Queue { disk, scheduler, tunables } = &made {
-            restore(&self.state.roots, disk, scheduler.as_deref(), tunables).map_err(fault(Fault::Lab))?;
+    /// All that can be; what fails stays in the journal.
+    pub(super) fn restore_queues(&mut self) -> Result<(), Problem> {
+        let mut first = Ok(());
+        for made in self.state.journal.made() {
+            let Made::Queue { disk, scheduler, tunables } = &made else { continue };
+            let restored = restore(&self.state.roots, disk, scheduler.as_deref(), tunables);
+            let given_back = restored.and_then(|()| self.state.journal.gave_back(&made));
+            first = first.and(given_back);
         }
-        self.state.journal.gave_back(&made).map_err(fault(Fault::Lab))
+        first.map_err(fault(Fault::Lab))
     }
 
     /// A scheduler that is offered and cannot be set is a fault of the kernel; one that is not there is a fault of the lab.
-    pub(super) fn set_scheduler(&mut self, name: &str) -> Result<(), Problem> {
-        let disk = &self.disk()?.name;
+    pub(super) fn set_scheduler(&self, name: &str) -> Result<(), Problem> {
+        self.trial.disks.iter().try_for_each(|disk| self.set_scheduler_of(&disk.name, name))
+    }
+
+    fn set_scheduler_of(&self, disk: &str, name: &str) -> Result<(), Problem> {
         let file = self.state.roots.block(disk).join("queue/scheduler");
         let Err(error) = files::set(&file, name) else { return Ok(()) };
         let (offered, _) = block::schedulers(&self.state.roots, disk);
@@ -45,8 +55,11 @@ impl LabHost {
         Err(Problem::lab(format!("the kernel does not offer scheduler `{name}` on {disk} (it offers {offers}); load or build its module")))
     }
 
-    pub(super) fn set_tunable(&mut self, name: &str, value: &str) -> Result<(), Problem> {
-        let disk = &self.disk()?.name;
+    pub(super) fn set_tunable(&self, name: &str, value: &str) -> Result<(), Problem> {
+        self.trial.disks.iter().try_for_each(|disk| self.set_tunable_of(&disk.name, name, value))
+    }
+
+    fn set_tunable_of(&self, disk: &str, name: &str, value: &str) -> Result<(), Problem> {
         let queue = self.state.roots.block(disk).join("queue");
         let file = queue.join(name);
         if !is_plain(name) || !file.exists() {
@@ -57,19 +70,30 @@ impl LabHost {
     }
 
     /// Notes every tunable as it is, and compares those that the trial set.
-    pub(super) fn verify_queue(&mut self, scheduler: &str, wanted: &Tunables, record: &mut Record) -> Result<(), Problem> {
-        let disk = self.disk()?;
+    pub(super) fn verify_queues(&self, scheduler: &str, wanted: &Tunables, record: &mut Record) -> Result<(), Problem> {
+        (0..self.trial.disks.len()).try_for_each(|index| self.verify_queue(index, scheduler, wanted, record))
+    }
+
+    fn verify_queue(&self, index: usize, scheduler: &str, wanted: &Tunables, record: &mut Record) -> Result<(), Problem> {
+        let disk = self.disk(index)?;
         let (_, active) = block::schedulers(&self.state.roots, &disk.name);
         let mut found = block::tunables(&self.state.roots, &disk.name);
         let queue = self.state.roots.block(&disk.name).join("queue");
         found.extend(wanted.keys().filter_map(|file| Some((file.clone(), files::read_if_there(&queue.join(file))?))));
-        record.note("scheduler", active.clone().unwrap_or_default());
+        // Of further disks, only what differs from the first: they were set alike.
+        let mut note = |name: String, value: &str| {
+            if index == 0 || !record.environment.contains(&(name.clone(), value.to_owned())) {
+                record.note(numbered(&name, index), value);
+            }
+        };
+        note("scheduler".to_owned(), active.as_deref().unwrap_or_default());
         for (name, value) in &found {
-            record.note(format!("queue.{name}"), value);
+            note(format!("queue.{name}"), value);
         }
         let changed = |what: &str, from: &str, to: &str| {
             Problem::lab(format!(
-                "{what} was `{to}` after the workload, not `{from}`: somebody else changed it; stop udev rules or tuning daemons on the lab's disks"
+                "{what} of {} was `{to}` after the workload, not `{from}`: somebody else changed it; stop udev rules or tuning daemons on the lab's disks",
+                disk.name
             ))
         };
         if active.as_deref() != Some(scheduler) {

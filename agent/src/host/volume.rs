@@ -1,10 +1,12 @@
 //! The file system under test, and the caches above it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use blklab_model::experiment::file::check_mount;
 use blklab_model::outcome::Fault;
 
+use super::disks::numbered;
 use super::give_back::unmount_within;
 use super::{LabHost, fault};
 use crate::cycle::machine::{Problem, Record};
@@ -18,7 +20,12 @@ const DROP_EVERYTHING: &str = "3";
 impl LabHost {
     pub(super) fn mount(&mut self, kind: &str, options: &str, limit: Duration, record: &mut Record) -> Result<(), Problem> {
         check_mount(options).map_err(|bad| Problem::workload(bad.to_string()))?;
-        let (device, dir) = (self.disk()?.device.clone(), self.mount_dir());
+        (0..self.trial.disks.len()).try_for_each(|index| self.mount_one(index, kind, options, limit, record))
+    }
+
+    fn mount_one(&mut self, index: usize, kind: &str, options: &str, limit: Duration, record: &mut Record) -> Result<(), Problem> {
+        let disk = self.disk(index)?;
+        let (device, dir) = (disk.device.clone(), disk.dir.clone());
         self.state.journal.will_make(Made::Mount { dir: dir.clone() }).map_err(fault(Fault::Lab))?;
         let (kind, options) = (kind.to_owned(), options.to_owned());
         let (asked, file_system) = (options.clone(), kind.clone());
@@ -41,20 +48,17 @@ impl LabHost {
         if let Some(group) = self.trial.group.as_ref().filter(|_| self.trial.background.is_empty()) {
             cgroup::kill(group);
         }
-        let dir = self.mount_dir();
-        unmount_within(&dir, limit).map_err(fault(Fault::Lab))?;
-        self.state.journal.gave_back(&Made::Mount { dir }).map_err(fault(Fault::Lab))
+        let mut first = Ok(());
+        for made in self.state.journal.made() {
+            let Made::Mount { dir } = &made else { continue };
+            let given_back = unmount_within(dir, limit).and_then(|()| self.state.journal.gave_back(&made));
+            first = first.and(given_back);
+        }
+        first.map_err(fault(Fault::Lab))
     }
 
     pub(super) fn check_space(&self, bytes: u64) -> Result<(), Problem> {
-        let dir = self.mount_dir();
-        let stat = rustix::fs::statvfs(&dir).map_err(SysError::io(format!("look at {}", dir.display()))).map_err(fault(Fault::Lab))?;
-        let free = stat.f_bavail * stat.f_frsize;
-        if free >= bytes {
-            return Ok(());
-        }
-        let sizes = format!("{} MiB, the fresh file system has {} MiB free", bytes >> 20, free >> 20);
-        Err(Problem::lab(format!("the workload needs {sizes}; use a larger disk, or smaller parameters")))
+        self.trial.disks.iter().try_for_each(|disk| check_space_below(&disk.dir, bytes))
     }
 
     /// Clean pages only are dropped, so everything is synced before.
@@ -64,11 +68,15 @@ impl LabHost {
         limited("drop caches", limit, move || files::write(&file, DROP_EVERYTHING)).map_err(fault(Fault::Lab))
     }
 
-    pub(super) fn verify_mount(&mut self, read_only: bool, record: &mut Record) -> Result<(), Problem> {
-        let dir = self.mount_dir();
-        let found = mount::mounted_on(&self.state.roots.proc, &dir).map_err(fault(Fault::Lab))?;
+    pub(super) fn verify_mount(&self, read_only: bool, record: &mut Record) -> Result<(), Problem> {
+        (0..self.trial.disks.len()).try_for_each(|index| self.verify_mount_of(index, read_only, record))
+    }
+
+    fn verify_mount_of(&self, index: usize, read_only: bool, record: &mut Record) -> Result<(), Problem> {
+        let dir = &self.disk(index)?.dir;
+        let found = mount::mounted_on(&self.state.roots.proc, dir).map_err(fault(Fault::Lab))?;
         let found = found.ok_or_else(|| Problem::lab(format!("{} is no longer mounted: somebody else unmounted it", dir.display())))?;
-        record.note("mount.options", &found.options);
+        record.note(numbered("mount.options", index), &found.options);
         let is_read_only = found.options.split(',').any(|option| option == "ro");
         if is_read_only && !read_only {
             return Err(Problem::kernel(
@@ -77,6 +85,16 @@ impl LabHost {
         }
         Ok(())
     }
+}
+
+fn check_space_below(dir: &Path, bytes: u64) -> Result<(), Problem> {
+    let stat = rustix::fs::statvfs(dir).map_err(SysError::io(format!("look at {}", dir.display()))).map_err(fault(Fault::Lab))?;
+    let free = stat.f_bavail * stat.f_frsize;
+    if free >= bytes {
+        return Ok(());
+    }
+    let sizes = format!("{} MiB, the fresh file system has {} MiB free", bytes >> 20, free >> 20);
+    Err(Problem::lab(format!("the workload needs {sizes}; use a larger disk, or smaller parameters")))
 }
 
 /// Everything dirty on the host to its disks, so that no old write-back runs beside the measured window.

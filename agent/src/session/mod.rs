@@ -271,7 +271,7 @@ impl<M: Runner> Session<M> {
 
     /// None when it was stopped: an unfinished trial is not reported, so that it is tried again.
     async fn run_trial(&mut self, job: &JobSpec, kernel: &ReadyKernel, spec: &TrialSpec) -> Result<Option<TrialReport>> {
-        tracing::info!(trial = %spec.trial, attempt = spec.attempt, disk = %spec.disk, scheduler = spec.scheduler.label, "begins");
+        tracing::info!(trial = %spec.trial, attempt = spec.attempt, disks = ?spec.disks, scheduler = spec.scheduler.label, "begins");
         let (host, job) = (self.link.client.host().clone(), job.job);
         let started = self.on_machine(|machine| machine.now()).await?;
         let order = Order { job, kernel: kernel.clone(), spec: spec.clone() };

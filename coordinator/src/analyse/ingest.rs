@@ -42,10 +42,11 @@ pub fn decode(outputs: &[Output]) -> Result<BTreeMap<String, Vec<u8>>, BadOutput
     outputs.iter().map(decode).collect()
 }
 
-/// Keeps the raw outputs and computes the values.
+/// Keeps the raw outputs and computes the values of a trial on `disks` disks.
 pub fn ingest(
     artifacts: &Artifacts,
     workload: &Workload,
+    disks: u32,
     report: TrialReport,
     outputs: BTreeMap<String, Vec<u8>>,
 ) -> anyhow::Result<Ingested> {
@@ -55,7 +56,7 @@ pub fn ingest(
         let sha256 = artifacts.put(bytes).with_context(|| format!("failed to keep `{}`", output.name))?;
         kept.push(OutputRef { name: output.name.clone(), sha256, bytes: bytes.len() as u64, truncated_bytes: output.truncated_bytes });
     }
-    let raw = Raw { outputs, elapsed_s: report.elapsed.iter().map(|task| (task.task.clone(), task.seconds)).collect() };
+    let raw = Raw { disks, outputs, elapsed_s: report.elapsed.iter().map(|task| (task.task.clone(), task.seconds)).collect() };
     let mut details = TrialDetails {
         phases: report.phases.into_iter().map(|phase| (phase.phase, phase.ms)).collect(),
         window_ms: report.window.map(|window| (window.start_ms, window.end_ms)),

@@ -7,8 +7,10 @@ use blklab_model::workload::metric::{Better, Metric, MetricSource};
 use blklab_parse::{Parsed, Tool};
 
 /// Raw outputs of a trial by name, and the agent's own times.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Raw {
+    /// Number of disks.
+    pub disks: u32,
     /// `rt.out`, `rt.err`, `monitor.txt`...
     pub outputs: BTreeMap<String, Vec<u8>>,
     /// Seconds from the common start to the end of each task.
@@ -36,7 +38,7 @@ pub struct MissingMetric {
 
 /// Computes every metric of `workload`.
 pub fn evaluate(workload: &Workload, raw: &Raw) -> Result<Values, MissingMetric> {
-    let mut evaluation = Evaluation { raw, parsed: BTreeMap::new(), warnings: Vec::new() };
+    let mut evaluation = Evaluation { workload, raw, parsed: BTreeMap::new(), warnings: Vec::new() };
     let mut values = BTreeMap::new();
     let (ratios, measured): (Vec<&Metric>, Vec<&Metric>) =
         workload.metrics.iter().partition(|metric| matches!(metric.source, MetricSource::Ratio { .. }));
@@ -74,6 +76,7 @@ pub fn check(workload: &Workload) -> Result<(), (String, String)> {
 }
 
 struct Evaluation<'a> {
+    workload: &'a Workload,
     raw: &'a Raw,
     /// By load and parser: an output is read once, however many metrics look at it.
     parsed: BTreeMap<(String, String), Result<Parsed, String>>,
@@ -83,11 +86,23 @@ struct Evaluation<'a> {
 impl Evaluation<'_> {
     fn value(&mut self, metric: &Metric, values: &BTreeMap<String, f64>) -> Result<f64, String> {
         let value = match &metric.source {
-            MetricSource::Parsed { load, parser, field } => self.field(load, parser, field)?,
-            MetricSource::Elapsed { load } => *self.raw.elapsed_s.get(load).ok_or_else(|| format!("the agent gave no time of `{load}`"))?,
+            MetricSource::Parsed { load, parser, field } => self.of_load(metric, load, |this, name| this.field(name, parser, field))?,
+            MetricSource::Elapsed { load } => self.of_load(metric, load, |this, name| this.elapsed(name))?,
             MetricSource::Ratio { over, under } => values[over] / values[under],
         };
         if value.is_finite() { Ok(value) } else { Err(format!("the value is {value}")) }
+    }
+
+    /// The value of a load that ran once, or what the values of its disks are together.
+    fn of_load(&mut self, metric: &Metric, load: &str, value: impl Fn(&mut Self, &str) -> Result<f64, String>) -> Result<f64, String> {
+        let Some(combine) = metric.combine else { return value(self, load) };
+        let instances = self.workload.loads().find(|candidate| candidate.name == load).map(|load| load.instances(self.raw.disks));
+        let values: Result<Vec<f64>, String> = instances.unwrap_or_default().iter().map(|name| value(self, name)).collect();
+        Ok(combine.apply(&values?))
+    }
+
+    fn elapsed(&self, load: &str) -> Result<f64, String> {
+        self.raw.elapsed_s.get(load).copied().ok_or_else(|| format!("the agent gave no time of `{load}`"))
     }
 
     fn field(&mut self, load: &str, parser: &str, field: &str) -> Result<f64, String> {
@@ -115,6 +130,8 @@ impl Evaluation<'_> {
 
 #[cfg(test)]
 mod tests {
+    use blklab_model::workload::metric::Combine;
+
     use super::*;
 
     fn workload() -> Workload {
@@ -124,6 +141,7 @@ mod tests {
     fn raw() -> Raw {
         let line = "1+0 records in\n1+0 records out\n8388608 bytes (8.4 MB, 8.0 MiB) copied, 0.500000 s, 16.8 MB/s\n";
         Raw {
+            disks: 1,
             outputs: BTreeMap::from([("reader.err".to_owned(), line.as_bytes().to_vec()), ("reader.out".to_owned(), Vec::new())]),
             elapsed_s: BTreeMap::from([("reader".to_owned(), 0.51)]),
         }
@@ -133,6 +151,22 @@ mod tests {
     fn values_come_from_output_and_clock() {
         let values = evaluate(&workload(), &raw()).unwrap().values;
         assert_eq!(values, BTreeMap::from([("rate".to_owned(), 16_777_216.0), ("time".to_owned(), 0.51)]));
+    }
+
+    #[test]
+    fn values_of_several_disks_become_one() {
+        let mut workload = workload();
+        workload.tasks[0].each_disk = true;
+        workload.metrics[0].combine = Some(Combine::Sum);
+        workload.metrics[1].combine = Some(Combine::Max);
+        let one = raw();
+        let line = &one.outputs["reader.err"];
+        let outputs = [1, 2].map(|disk| (format!("reader.{disk}.err"), line.clone())).into();
+        let mut raw = Raw { disks: 2, outputs, elapsed_s: [("reader.1".to_owned(), 0.5), ("reader.2".to_owned(), 0.7)].into() };
+        let values = evaluate(&workload, &raw).unwrap().values;
+        assert_eq!(values, BTreeMap::from([("rate".to_owned(), 33_554_432.0), ("time".to_owned(), 0.7)]));
+        raw.disks = 3;
+        assert_eq!(evaluate(&workload, &raw).unwrap_err().metric, "rate", "a disk that says nothing is not left out");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use blklab_model::id::DiskId;
 use blklab_model::matrix::CellKind;
 use blklab_model::report::{CellReport, Report};
 use blklab_stats::{Better, Comparison};
@@ -48,6 +49,7 @@ pub fn experiment(report: &Report) -> String {
     for row in report.cells.iter().flat_map(of_cell) {
         let cell = row.cell;
         let number = |of: fn(&Comparison) -> f64| Field::number(row.numbers().map(of));
+        let disks = cell.disks.iter().map(DiskId::as_str).collect::<Vec<_>>().join(" ");
         let mut fields = vec![
             Field::from(report.id.to_string()),
             Field::from(cell.id.to_string()),
@@ -58,7 +60,7 @@ pub fn experiment(report: &Report) -> String {
             Field::from(cell.workload.as_str()),
             Field::from(cell.disk_class.as_str()),
             Field::from(cell.host.as_str()),
-            Field::from(cell.disk.as_str()),
+            Field::from(disks.as_str()),
         ];
         fields.extend(axes.iter().map(|axis| Field::from(cell.labels.get(*axis).map_or("", String::as_str))));
         fields.extend([

@@ -130,10 +130,11 @@ fn trial_spec(experiment: &ExperimentRecord, cells: &[blklab_model::matrix::Cell
     let cell = cells.get(trial.id.cell.cell as usize)?;
     let setting = &cell.arms.get(trial.id.arm as usize)?.setting;
     let workload = experiment.workloads.get(&cell.workload)?.resolve(&setting.parameters, trial.seed).ok()?;
+    let disks = cell.disks.iter().take(workload.disks as usize).cloned().collect();
     Some(TrialSpec {
         trial: trial.id,
         attempt: trial.attempt + 1,
-        disk: cell.disk.clone(),
+        disks,
         scheduler: setting.scheduler.clone(),
         tunables: setting.tunables.clone(),
         format: setting.filesystem.format.clone(),

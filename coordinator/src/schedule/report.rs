@@ -47,12 +47,14 @@ pub async fn report(lab: &Lab, token: &str, report: TrialReport) -> Result<Trial
     drop(tx);
 
     let workload = experiment.workloads.get(&cell.workload).ok_or_else(unknown)?.clone();
+    let arm = cell.arms.get(report.trial.arm as usize).ok_or_else(unknown)?;
+    let disks = workload.disks_with(&arm.setting.parameters);
     let outputs = ingest::decode(&report.outputs)?;
     let unproven = proof::missing(&experiment, &job.kernel, report.boot.as_ref(), &report.outcome);
     let (trial, attempt, started) = (report.trial, report.attempt, report.started);
     let artifacts = lab.artifacts.clone();
     // Files are written and outputs parsed before the transaction: nobody waits for them.
-    let ingested = tokio::task::spawn_blocking(move || ingest::ingest(&artifacts, &workload, report, outputs));
+    let ingested = tokio::task::spawn_blocking(move || ingest::ingest(&artifacts, &workload, disks, report, outputs));
     let mut ingested = ingested.await.context("the task was lost").and_then(|result| result).map_err(ReportError::Artifact)?;
     if let Some(failure) = unproven {
         tracing::warn!(%trial, host = %row.host.name, "{}", failure.message);

@@ -1,21 +1,24 @@
 //! From axes and hosts to cells. What cannot be run is listed with its reason, never dropped in silence.
 
+mod place;
+
 use std::collections::{BTreeMap, HashMap};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::disk::{Disk, DiskHealth};
+use crate::disk::Disk;
 use crate::experiment::axis::Axis;
 use crate::experiment::{Experiment, Parameters};
-use crate::filesystem::{Filesystem, Format};
-use crate::host::{Host, HostHealth};
+use crate::filesystem::Filesystem;
+use crate::host::Host;
 use crate::id::{DiskClass, DiskId, HostName, WorkloadName};
-use crate::kernel::{Clock, Kernel};
+use crate::kernel::Kernel;
 use crate::scheduler::{QueueTunables, Scheduler};
-use crate::workload::{Target, Workload};
+use crate::workload::Workload;
+use place::Place;
 
 /// Arms of all cells of one experiment: a page still shows that many, and a typing error does not fill the queue for a year.
 pub const MAX_ARMS: usize = 20_000;
@@ -67,8 +70,9 @@ pub struct Cell {
     pub disk_class: DiskClass,
     /// The host that measures all arms.
     pub host: HostName,
-    /// The disk that measures all arms.
-    pub disk: DiskId,
+    /// The disks that measure all arms, at least one; an arm whose workload needs fewer takes the first of them.
+    #[serde(alias = "disk", deserialize_with = "one_or_many")]
+    pub disks: Vec<DiskId>,
     /// Axes with more than one value, but for the compared one: what tells this cell from others.
     pub labels: BTreeMap<String, String>,
     /// At least two; the first is the baseline.
@@ -165,7 +169,7 @@ struct Expander<'a> {
     experiment: &'a Experiment,
     workloads: &'a BTreeMap<WorkloadName, Workload>,
     disks: Vec<(&'a Host, &'a Disk)>,
-    load: HashMap<(HostName, DiskId), usize>,
+    load: place::Load,
     rng: ChaCha8Rng,
 }
 
@@ -304,48 +308,27 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Gives a point the least loaded disk that can run it.
+    /// Gives a point the least loaded disks that can run it.
     fn place(&mut self, mut point: Point<'a>, expansion: &mut Expansion) {
         let what = point.name();
-        let candidates: Vec<_> = self.disks.iter().filter(|(_, disk)| disk.class == *point.disk_class).copied().collect();
-        if candidates.is_empty() {
-            let mut classes: Vec<&str> = self.disks.iter().map(|(_, disk)| disk.class.as_str()).collect();
-            classes.sort_unstable();
-            classes.dedup();
-            let reason = format!(
-                "no host offers a disk of class `{}`; {}",
-                point.disk_class,
-                crate::source::suggest(point.disk_class.as_str(), classes)
-            );
-            expansion.impossible.push(Impossible { what, reason });
-            return;
-        }
-        let mut best: Option<(usize, &Host, &Disk)> = None;
-        let mut refusals = Vec::new();
-        for (host, disk) in candidates {
-            match refusal(&point, host, disk, self.experiment.clock) {
-                Some(reason) => refusals.push(format!("{}/{}: {reason}", host.name, disk.id)),
-                None => {
-                    let load = self.load.get(&(host.name.clone(), disk.id.clone())).copied().unwrap_or(0);
-                    if best.is_none_or(|(least, _, _)| load < least) {
-                        best = Some((load, host, disk));
-                    }
-                }
+        let place = match place::find(&point, &self.disks, &self.load, self.experiment.clock) {
+            Ok(place) => place,
+            Err(reason) => {
+                expansion.impossible.push(Impossible { what, reason });
+                return;
             }
-        }
-        let Some((load, host, disk)) = best else {
-            expansion.impossible.push(Impossible { what, reason: refusals.join("; ") });
-            return;
         };
-        point.drop_impossible_arms(host, disk, &self.experiment.baseline, expansion);
+        point.drop_impossible_arms(&place, &self.experiment.baseline, expansion);
         let alone = point.arms.len() < 2 && self.experiment.aa_cells == 0;
         if point.arms.is_empty() || alone || point.arms[0].label != self.experiment.baseline {
             let reason = format!("too few arms are left to compare with the baseline `{}`", self.experiment.baseline);
             expansion.impossible.push(Impossible { what, reason });
             return;
         }
-        self.load.insert((host.name.clone(), disk.id.clone()), load + point.arms.len());
-        expansion.cells.push(point.into_cell(host, disk));
+        for disk in &place.disks {
+            *self.load.entry((place.host.name.clone(), disk.id.clone())).or_default() += point.arms.len();
+        }
+        expansion.cells.push(point.into_cell(&place));
     }
 
     /// Copies some cells with the baseline in both arms. Cells with a single arm were only there to be copied.
@@ -371,9 +354,15 @@ impl Point<'_> {
         words.join(", ")
     }
 
-    fn drop_impossible_arms(&mut self, host: &Host, disk: &Disk, baseline: &str, expansion: &mut Expansion) {
+    /// Disks that every arm can have.
+    fn disks(&self) -> usize {
+        let of_arm = |arm: &Arm| self.workload.disks_with(&arm.setting.parameters);
+        self.arms.iter().map(of_arm).max().unwrap_or(1) as usize
+    }
+
+    fn drop_impossible_arms(&mut self, place: &Place<'_>, baseline: &str, expansion: &mut Expansion) {
         let name = self.name();
-        self.arms.retain(|arm| match arm_refusal(arm, self.workload, host, disk) {
+        self.arms.retain(|arm| match place::arm_refusal(arm, self.workload, place) {
             None => true,
             Some(reason) => {
                 let role = if arm.label == baseline { " (baseline)" } else { "" };
@@ -383,65 +372,32 @@ impl Point<'_> {
         });
     }
 
-    fn into_cell(self, host: &Host, disk: &Disk) -> Cell {
+    fn into_cell(self, place: &Place<'_>) -> Cell {
         Cell {
             number: 0,
             kind: CellKind::Compare,
             workload: self.workload.name.clone(),
             disk_class: self.disk_class.clone(),
-            host: host.name.clone(),
-            disk: disk.id.clone(),
+            host: place.host.name.clone(),
+            disks: place.disks.iter().map(|disk| disk.id.clone()).collect(),
             labels: self.labels,
             arms: self.arms,
         }
     }
 }
 
-/// Why no arm of a point can run on a disk.
-fn refusal(point: &Point<'_>, host: &Host, disk: &Disk, clock: Clock) -> Option<String> {
-    match &host.health {
-        HostHealth::Healthy => {}
-        HostHealth::Dirty { reason } => return Some(format!("the host is dirty: {reason}")),
-        HostHealth::Quarantined { reason } => return Some(format!("the host is quarantined: {reason}")),
+/// Cells that were planned when a trial had one disk say `"disk": "ID"`.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<DiskId>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(DiskId),
+        Many(Vec<DiskId>),
     }
-    match &disk.health {
-        DiskHealth::Usable => {}
-        DiskHealth::Refused { reason } => return Some(format!("its agent refuses the disk: {reason}")),
-        DiskHealth::Missing => return Some("the disk is missing".to_owned()),
-        DiskHealth::Quarantined { reason } => return Some(format!("the disk is quarantined: {reason}")),
-    }
-    if host.facts.clock != clock {
-        return Some(format!("the host measures {} time, the experiment asks for {}", host.facts.clock.word(), clock.word()));
-    }
-    let reasons: Vec<String> = point.arms.iter().filter_map(|arm| arm_refusal(arm, point.workload, host, disk)).collect();
-    (reasons.len() == point.arms.len()).then(|| reasons[0].clone())
-}
-
-/// Why one arm cannot run on a disk.
-fn arm_refusal(arm: &Arm, workload: &Workload, host: &Host, disk: &Disk) -> Option<String> {
-    match &arm.setting.kernel {
-        Kernel::AsBooted => {}
-        Kernel::Built(_) if host.facts.boot.boots() => {}
-        Kernel::Built(name) => {
-            return Some(format!("the kernel of host {} is fixed (boot = \"none\"), so it cannot boot `{name}`", host.name));
-        }
-    }
-    let scheduler = &arm.setting.scheduler.name;
-    if !disk.facts.schedulers.contains(scheduler) {
-        return Some(format!("the disk offers no scheduler `{scheduler}` (it has {})", disk.facts.schedulers.join(", ")));
-    }
-    match (&workload.needs.target, &arm.setting.filesystem.format) {
-        (Target::Mounted, Format::Raw) => return Some("the workload needs a file system; the cell has a raw disk".to_owned()),
-        (Target::Raw, Format::Made { .. }) => return Some("the workload needs the raw disk; add `raw` to matrix.filesystem".to_owned()),
-        (Target::Mounted, Format::Made { .. }) | (Target::Raw, Format::Raw) => {}
-    }
-    let mkfs = arm.setting.filesystem.format.mkfs_program();
-    if let Some(tool) = workload.needs.tools.iter().chain(mkfs.iter()).find(|tool| !host.facts.tools.contains(tool)) {
-        return Some(format!("host {} has no `{tool}`; install it and restart the agent", host.name));
-    }
-    let resolved = workload.resolve(&arm.setting.parameters, 0).ok()?;
-    (resolved.space_bytes > disk.facts.size_bytes)
-        .then(|| format!("the workload needs {} MiB, the disk has {} MiB", resolved.space_bytes >> 20, disk.facts.size_bytes >> 20))
+    Ok(match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::One(disk) => vec![disk],
+        OneOrMany::Many(disks) => disks,
+    })
 }
 
 fn check_parameters(workload: &Workload, parameters: &Parameters) -> Result<(), MatrixError> {
@@ -467,6 +423,8 @@ fn product(swept: &[(&String, &Vec<String>)], fixed: &Parameters) -> Vec<Paramet
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::DiskHealth;
+    use crate::kernel::Clock;
     use crate::testing::{experiment, host, id, workloads};
 
     fn reasons(expansion: &Expansion) -> String {

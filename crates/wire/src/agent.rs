@@ -166,8 +166,8 @@ pub struct TrialSpec {
     pub trial: TrialId,
     /// From 1; uploads are idempotent by trial and attempt.
     pub attempt: u32,
-    /// On which disk.
-    pub disk: DiskId,
+    /// On which disks, in the order in which the workload counts them.
+    pub disks: Vec<DiskId>,
     /// Set before the workload, read back after it.
     pub scheduler: Scheduler,
     /// Likewise.

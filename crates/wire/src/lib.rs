@@ -8,4 +8,4 @@ pub mod build;
 pub mod people;
 
 /// Version of the messages. A coordinator refuses an agent of another version with [`agent::Refusal`].
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;

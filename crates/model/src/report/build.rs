@@ -116,7 +116,7 @@ fn build_cell(experiment: &ExperimentRecord, cell: &Cell, index: &Index<'_>) -> 
         workload_title: workload.map(|workload| workload.title.clone()).unwrap_or_default(),
         disk_class: cell.disk_class.clone(),
         host: cell.host.clone(),
-        disk: cell.disk.clone(),
+        disks: cell.disks.clone(),
         labels: cell.labels.clone(),
         comparisons: comparisons(experiment, metrics, &arms),
         trials: trials.iter().enumerate().map(|(order, trial)| build_trial(order, trial, index)).collect(),
@@ -320,7 +320,7 @@ fn hosts(inputs: &Inputs<'_>) -> Vec<ReportHost> {
 
 fn disks(inputs: &Inputs<'_>) -> Vec<ReportDisk> {
     let all = inputs.hosts.iter().flat_map(|host| host.disks.iter().map(move |disk| (host, disk)));
-    all.filter(|(host, disk)| inputs.cells.iter().any(|cell| cell.host == host.name && cell.disk == disk.id))
+    all.filter(|(host, disk)| inputs.cells.iter().any(|cell| cell.host == host.name && cell.disks.contains(&disk.id)))
         .map(|(host, disk)| ReportDisk {
             host: host.name.clone(),
             id: disk.id.clone(),

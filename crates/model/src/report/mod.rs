@@ -162,7 +162,7 @@ pub struct CellReport {
     /// Its host.
     pub host: HostName,
     /// Its disk.
-    pub disk: DiskId,
+    pub disks: Vec<DiskId>,
     /// Values of the varying axes by axis, without workload, disk class and the compared one.
     pub labels: BTreeMap<String, String>,
     /// Baseline first.

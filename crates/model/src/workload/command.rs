@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::MAX_DISKS;
 use super::placeholder::{self, BadPlaceholder};
 use super::size::{self, BadSize};
 
@@ -140,6 +141,17 @@ pub enum BadCommand {
         /// The argument.
         argument: String,
     },
+    /// Not a number of disks.
+    #[error("`{0}` disks; a trial has 1 to {MAX_DISKS}")]
+    BadDisks(String),
+    /// `{dir3}` with two disks.
+    #[error("disk {disk} of {disks}; say in needs.disks how many there are")]
+    NoSuchDisk {
+        /// Its number.
+        disk: u32,
+        /// How many there are.
+        disks: u32,
+    },
     /// A number or a yes/no that is neither.
     #[error("`{argument}` of built-in `{builtin}` is `{value}`; expected {expected}")]
     BadArgument {
@@ -155,6 +167,17 @@ pub enum BadCommand {
 }
 
 impl Template {
+    /// Every text in which there may be placeholders.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let (words, line, with) = match self {
+            Template::Argv(words) => (Some(words), None, None),
+            Template::Shell(line) => (None, Some(line), None),
+            Template::Builtin { with, .. } => (None, None, Some(with)),
+        };
+        let values = with.into_iter().flat_map(BTreeMap::values);
+        words.into_iter().flatten().chain(line).chain(values).map(String::as_str)
+    }
+
     /// Fills in parameters and checks the result.
     pub fn resolve(&self, values: &BTreeMap<String, String>) -> Result<Command, BadCommand> {
         match self {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::command::{BUILTINS, BadCommand, Builtin, Command, IoPriority, Template};
-use super::metric::{Better, Metric, MetricSource, Role};
+use super::metric::{Better, Combine, Metric, MetricSource, Role};
 use super::placeholder;
 use super::{Load, Needs, Parameter, Target, Workload};
 use crate::id::WorkloadName;
@@ -62,11 +62,12 @@ struct RawNeeds {
     target: Target,
     #[serde(default)]
     space: Vec<Spanned<String>>,
+    disks: Option<Spanned<Scalar>>,
 }
 
 impl Default for RawNeeds {
     fn default() -> Self {
-        RawNeeds { tools: Vec::new(), target: Target::Mounted, space: Vec::new() }
+        RawNeeds { tools: Vec::new(), target: Target::Mounted, space: Vec::new(), disks: None }
     }
 }
 
@@ -109,6 +110,8 @@ struct RawLoad {
     shell: Option<String>,
     builtin: Option<String>,
     with: Option<BTreeMap<String, Scalar>>,
+    #[serde(default)]
+    each_disk: bool,
     ioprio: Option<String>,
     timeout_s: Option<u32>,
 }
@@ -122,6 +125,7 @@ struct RawMetric {
     field: Option<String>,
     elapsed: Option<String>,
     ratio: Option<[String; 2]>,
+    combine: Option<Combine>,
     unit: String,
     better: Better,
     smallest_effect_pct: Option<f64>,
@@ -156,6 +160,7 @@ impl Reader<'_> {
                 tools: raw.needs.tools.clone(),
                 target: raw.needs.target,
                 space: raw.needs.space.iter().map(|s| s.get_ref().clone()).collect(),
+                disks: raw.needs.disks.as_ref().map_or_else(|| "1".to_owned(), |disks| disks.get_ref().text()),
             },
             parameters: self.parameters()?,
             prepare: self.loads("prepare", &raw.prepare)?,
@@ -169,12 +174,10 @@ impl Reader<'_> {
     }
 
     fn parameters(&self) -> Result<BTreeMap<String, Parameter>, SourceError> {
-        let reserved = placeholder::OF_THE_AGENT.iter().chain(&placeholder::OF_THE_PLAN);
-        let reserved: BTreeSet<&str> = reserved.copied().collect();
         let mut parameters = BTreeMap::new();
         for (name, parameter) in &self.raw.parameters {
             let text = name.get_ref();
-            if reserved.contains(text.as_str()) {
+            if placeholder::is_of_the_agent(text) || placeholder::OF_THE_PLAN.contains(&text.as_str()) {
                 return Err(self.source.at(
                     name.span(),
                     format!("`{text}` is filled in by the lab, it cannot be a parameter"),
@@ -235,7 +238,7 @@ impl Reader<'_> {
         if !(1..=MAX_TIMEOUT_S).contains(&timeout_s) {
             return Err(error(format!("timeout_s = {timeout_s} of `{name}`"), &format!("1 to {MAX_TIMEOUT_S} seconds")));
         }
-        Ok(Load { name, command, io_priority, timeout_s })
+        Ok(Load { name, command, each_disk: raw.each_disk, io_priority, timeout_s })
     }
 
     fn metrics(&self) -> Result<Vec<Metric>, SourceError> {
@@ -306,12 +309,37 @@ impl Reader<'_> {
         }
         Ok(Metric {
             name: raw.name.clone(),
+            combine: self.combine(spanned, &source)?,
             source,
             unit: raw.unit.clone(),
             better: raw.better,
             smallest_effect_pct,
             role: raw.role.unwrap_or(Role::Primary),
         })
+    }
+
+    /// A load on each disk gives as many values as there are disks: only its author knows what they are together.
+    fn combine(&self, spanned: &Spanned<RawMetric>, source: &MetricSource) -> Result<Option<Combine>, SourceError> {
+        let raw = spanned.get_ref();
+        let load = match source {
+            MetricSource::Parsed { load, .. } | MetricSource::Elapsed { load } => Some(load),
+            MetricSource::Ratio { .. } => None,
+        };
+        let all = || self.raw.task.iter().chain(&self.raw.background).map(Spanned::get_ref);
+        let each_disk = all().any(|candidate| candidate.each_disk && candidate.name.as_ref() == load);
+        match (each_disk, raw.combine) {
+            (true, None) => Err(self.source.at(
+                spanned.span(),
+                format!("metric `{}` has a value for each disk", raw.name),
+                "add `combine = \"sum\"`, `\"mean\"`, `\"min\"` or `\"max\"`",
+            )),
+            (false, Some(_)) => Err(self.source.at(
+                spanned.span(),
+                format!("metric `{}` has one value, there is nothing to combine", raw.name),
+                "remove `combine`, or say `each_disk = true` at its load",
+            )),
+            (true, combine @ Some(_)) | (false, combine @ None) => Ok(combine),
+        }
     }
 
     fn check_names(&self, workload: &Workload) -> Result<(), SourceError> {
@@ -341,11 +369,18 @@ impl Reader<'_> {
     /// Resolves everything once with the defaults, so that a wrong placeholder is found here and not on a host.
     fn check_commands(&self, workload: &Workload) -> Result<(), SourceError> {
         let values = workload.default_values();
+        let disks = workload.disks(&values).map_err(|error| match &self.raw.needs.disks {
+            Some(disks) => self.source.at(disks.span(), format!("needs.disks: {error}"), help_for(&error, workload)),
+            None => self.source.whole(error.to_string(), ""),
+        })?;
         let raw_loads = self.raw.prepare.iter().chain(&self.raw.background).chain(&self.raw.task);
         for (load, raw) in workload.loads().zip(raw_loads) {
             let resolved = load.command.resolve(&values);
             let command =
                 resolved.map_err(|error| self.source.at(raw.span(), format!("`{}`: {error}", load.name), help_for(&error, workload)))?;
+            if let Some(disk) = load.command.texts().filter_map(placeholder::highest_disk).max().filter(|disk| *disk > disks) {
+                return Err(self.source.at(raw.span(), format!("`{}` names disk {disk} of {disks}", load.name), "raise needs.disks"));
+            }
             let endless = matches!(command, Command::Builtin(Builtin::TreeCopy { forever: true, .. }));
             if endless && !workload.background.contains(load) {
                 return Err(self.source.at(
@@ -377,6 +412,8 @@ fn help_for(error: &BadCommand, workload: &Workload) -> String {
         }
         BadCommand::UnknownBuiltin(name) => suggest(name, BUILTINS.iter().map(|(name, _)| *name)),
         BadCommand::Placeholder(placeholder::BadPlaceholder::Unbalanced(_))
+        | BadCommand::BadDisks(_)
+        | BadCommand::NoSuchDisk { .. }
         | BadCommand::Size(_)
         | BadCommand::UnknownArgument { .. }
         | BadCommand::MissingArgument { .. }
@@ -443,6 +480,10 @@ better = "higher"
             ("argv = [\"dd\"", "shell = \"true\"\nargv = [\"dd\""),
             ("field = \"bytes_per_second\"\n", ""),
             ("version = 1\n", ""),
+            ("[needs]", "[needs]\ndisks = 17"),
+            ("if={dir}/a", "if={dir2}/a"),
+            ("name = \"rt\"", "name = \"rt\"\neach_disk = true"),
+            ("field = \"bytes_per_second\"", "field = \"bytes_per_second\"\ncombine = \"sum\""),
         ];
         let mut texts = Vec::new();
         for (from, to) in cases {

@@ -11,6 +11,9 @@ pub struct Metric {
     pub name: String,
     /// Where the value comes from.
     pub source: MetricSource,
+    /// How the values of a load that runs on each disk become one; none for other loads.
+    #[serde(default)]
+    pub combine: Option<Combine>,
     /// Base unit of the value: `B/s`, `s`, `1/s`, `1` ...
     pub unit: String,
     /// Which way is better.
@@ -19,6 +22,34 @@ pub struct Metric {
     pub smallest_effect_pct: f64,
     /// Its place in the report.
     pub role: Role,
+}
+
+/// How the values of several disks become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Combine {
+    /// All together: rates, counts.
+    Sum,
+    /// The disk on average.
+    Mean,
+    /// The slowest of rates, the first of times.
+    Min,
+    /// The last of times.
+    Max,
+}
+
+impl Combine {
+    /// One value from those of all disks; NaN without any.
+    pub fn apply(self, values: &[f64]) -> f64 {
+        let sum: f64 = values.iter().sum();
+        match self {
+            Combine::Sum if values.is_empty() => f64::NAN,
+            Combine::Sum => sum,
+            Combine::Mean => sum / values.len() as f64,
+            Combine::Min => values.iter().copied().fold(f64::NAN, f64::min),
+            Combine::Max => values.iter().copied().fold(f64::NAN, f64::max),
+        }
+    }
 }
 
 /// Where a value comes from.

@@ -18,6 +18,9 @@ use crate::id::WorkloadName;
 use command::{IoPriority, Template};
 use metric::Metric;
 
+/// Disks that a trial may use at once: the widest of the published scaling tables has sixteen.
+pub const MAX_DISKS: u32 = 16;
+
 /// A workload as its file describes it: parameters are still open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
@@ -50,15 +53,22 @@ pub struct Needs {
     pub tools: Vec<String>,
     /// On a file system, the raw disk, or either.
     pub target: Target,
-    /// Sizes that must fit on the disk together; may hold placeholders.
+    /// Sizes that must fit on each disk together; may hold placeholders.
     pub space: Vec<String>,
+    /// Number of disks of one host, 1 to [`MAX_DISKS`]; may be a placeholder.
+    #[serde(default = "one")]
+    pub disks: String,
+}
+
+fn one() -> String {
+    "1".to_owned()
 }
 
 /// What a workload works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// Files below `{dir}`.
+    /// Files below `{dir}`, on a file system of each disk.
     Mounted,
     /// The block device `{disk}`.
     Raw,
@@ -80,8 +90,18 @@ pub struct Load {
     pub name: String,
     /// What is run.
     pub command: Template,
+    /// It runs once for each disk, all of them at once, where `{dir}` and `{disk}` are of that disk; else once, on the first disk.
+    #[serde(default)]
+    pub each_disk: bool,
     /// I/O priority (ioprio_set(2)); none leaves what is inherited.
     pub io_priority: Option<IoPriority>,
     /// Seconds after which it is killed and the trial has failed.
     pub timeout_s: u32,
+}
+
+impl Load {
+    /// The names under which it runs, and under which its outputs are kept: its own, or `NAME.1` to `NAME.DISKS`.
+    pub fn instances(&self, disks: u32) -> Vec<String> {
+        if self.each_disk { (1..=disks).map(|number| format!("{}.{number}", self.name)).collect() } else { vec![self.name.clone()] }
+    }
 }

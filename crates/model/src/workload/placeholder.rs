@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-/// Names that only the agent can fill in, at run time.
+use super::MAX_DISKS;
+
+/// Names that only the agent can fill in, at run time: folder and device of the load's own disk. With a number behind they are those of
+/// that disk, counted from 1: `{dir2}`.
 pub const OF_THE_AGENT: [&str; 2] = ["dir", "disk"];
 
 /// Names that the plan fills in: `{seed}` differs by round and is the same for all arms of a round.
@@ -32,7 +35,7 @@ pub fn fill(text: &str, values: &BTreeMap<String, String>) -> Result<String, Bad
     for piece in pieces(text)? {
         match piece {
             Piece::Text(text) => out.push_str(text),
-            Piece::Name(name) if OF_THE_AGENT.contains(&name) => {
+            Piece::Name(name) if of_the_agent(name).is_some() => {
                 out.push('{');
                 out.push_str(name);
                 out.push('}');
@@ -47,20 +50,68 @@ pub fn fill(text: &str, values: &BTreeMap<String, String>) -> Result<String, Bad
     Ok(out)
 }
 
-/// Replaces the names of the agent and undoes the escapes: what is left is run as it is.
-pub fn fill_last(text: &str, dir: &str, disk: &str) -> Result<String, BadPlaceholder> {
+/// Where a disk is during a trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Where its file system is mounted.
+    pub dir: String,
+    /// Its device.
+    pub disk: String,
+}
+
+/// Replaces the names of the agent and undoes the escapes: what is left is run as it is. `own` is the index of the load's disk in `places`.
+pub fn fill_last(text: &str, own: usize, places: &[Place]) -> Result<String, BadPlaceholder> {
     let mut out = String::with_capacity(text.len());
+    let unknown = |name: &str| BadPlaceholder::Unknown(name.to_owned());
     for piece in pieces(text)? {
         match piece {
             Piece::Text("{{") => out.push('{'),
             Piece::Text("}}") => out.push('}'),
             Piece::Text(text) => out.push_str(text),
-            Piece::Name("dir") => out.push_str(dir),
-            Piece::Name("disk") => out.push_str(disk),
-            Piece::Name(name) => return Err(BadPlaceholder::Unknown(name.to_owned())),
+            Piece::Name(name) => {
+                let (what, number) = of_the_agent(name).ok_or_else(|| unknown(name))?;
+                let place = places.get(number.map_or(own, |number| number as usize - 1)).ok_or_else(|| unknown(name))?;
+                out.push_str(match what {
+                    OfTheAgent::Dir => &place.dir,
+                    OfTheAgent::Disk => &place.disk,
+                });
+            }
         }
     }
     Ok(out)
+}
+
+/// The highest number of a disk that the text names.
+pub fn highest_disk(text: &str) -> Option<u32> {
+    let number = |piece| match piece {
+        Piece::Name(name) => of_the_agent(name)?.1,
+        Piece::Text(_) => None,
+    };
+    pieces(text).ok()?.into_iter().filter_map(number).max()
+}
+
+/// Is the name filled in by the agent?
+pub fn is_of_the_agent(name: &str) -> bool {
+    of_the_agent(name).is_some()
+}
+
+enum OfTheAgent {
+    Dir,
+    Disk,
+}
+
+/// What a name of the agent means, and of which disk if it says so.
+fn of_the_agent(name: &str) -> Option<(OfTheAgent, Option<u32>)> {
+    let (what, number) = match (name.strip_prefix("disk"), name.strip_prefix("dir")) {
+        (Some(number), _) => (OfTheAgent::Disk, number),
+        (None, Some(number)) => (OfTheAgent::Dir, number),
+        (None, None) => return None,
+    };
+    if number.is_empty() {
+        return Some((what, None));
+    }
+    let parsed: u32 = number.parse().ok().filter(|parsed: &u32| parsed.to_string() == number)?;
+    (1..=MAX_DISKS).contains(&parsed).then_some((what, Some(parsed)))
 }
 
 fn pieces(text: &str) -> Result<Vec<Piece<'_>>, BadPlaceholder> {
@@ -97,10 +148,26 @@ mod tests {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
+    fn places() -> [Place; 2] {
+        let place = |dir: &str, disk: &str| Place { dir: dir.into(), disk: disk.into() };
+        [place("/mnt", "/dev/loop9"), place("/mnt-2", "/dev/loop8")]
+    }
+
     #[test]
     fn filled_in_two_steps() {
         let once = fill("{dir}/a-{n}.{{x}}", &values(&[("n", "{7}")])).unwrap();
-        assert_eq!(fill_last(&once, "/mnt", "/dev/loop9").unwrap(), "/mnt/a-{7}.{x}");
+        assert_eq!(fill_last(&once, 0, &places()).unwrap(), "/mnt/a-{7}.{x}");
+    }
+
+    #[test]
+    fn disks_have_numbers() {
+        let text = fill("{dir}/a {dir2}/a {disk1} {disk2}", &values(&[])).unwrap();
+        assert_eq!(fill_last(&text, 1, &places()).unwrap(), "/mnt-2/a /mnt-2/a /dev/loop9 /dev/loop8");
+        assert_eq!((highest_disk(&text), highest_disk("{dir}")), (Some(2), None));
+        assert_eq!(fill_last("{dir3}", 0, &places()), Err(BadPlaceholder::Unknown("dir3".into())));
+        for name in ["dir0", "dir17", "disk01", "disk+1", "dirs"] {
+            assert!(!is_of_the_agent(name), "{name}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::command::{BadCommand, Command, IoPriority};
-use super::{Load, Target, Workload, placeholder, size};
+use super::{Load, MAX_DISKS, Target, Workload, placeholder, size};
 use crate::id::WorkloadName;
 
 /// A workload with its parameters filled in; only `{dir}` and `{disk}` are open.
@@ -19,8 +19,11 @@ pub struct ResolvedWorkload {
     pub target: Target,
     /// Programs that must be there.
     pub tools: Vec<String>,
-    /// Bytes that must fit.
+    /// Bytes that must fit on each disk.
     pub space_bytes: u64,
+    /// Number of disks.
+    #[serde(default = "one")]
+    pub disks: u32,
     /// See [`Workload::prepare`].
     pub prepare: Vec<ResolvedLoad>,
     /// See [`Workload::background`].
@@ -29,11 +32,18 @@ pub struct ResolvedWorkload {
     pub tasks: Vec<ResolvedLoad>,
 }
 
+fn one() -> u32 {
+    1
+}
+
 /// A load ready to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResolvedLoad {
-    /// Names its outputs.
+    /// Names its outputs: one of [`Load::instances`].
     pub name: String,
+    /// Index of its disk, from 0.
+    #[serde(default)]
+    pub disk: u32,
     /// What is run.
     pub command: Command,
     /// I/O priority; none leaves what is inherited.
@@ -54,12 +64,30 @@ impl Workload {
         defaults.chain([("seed".to_owned(), "0".to_owned())]).collect()
     }
 
+    /// Number of disks with these values of the parameters, 1 to [`MAX_DISKS`].
+    pub fn disks(&self, values: &BTreeMap<String, String>) -> Result<u32, BadCommand> {
+        let text = placeholder::fill(&self.needs.disks, values)?;
+        let number = text.trim().parse().ok().filter(|number| (1..=MAX_DISKS).contains(number));
+        number.ok_or(BadCommand::BadDisks(text))
+    }
+
+    /// Number of disks with `parameters` over the defaults; 1 where they are not understood, which [`Workload::resolve`] tells.
+    pub fn disks_with(&self, parameters: &BTreeMap<String, String>) -> u32 {
+        let mut values = self.default_values();
+        values.extend(parameters.clone());
+        self.disks(&values).unwrap_or(1)
+    }
+
     /// Fills in `parameters` over the defaults.
     pub fn resolve(&self, parameters: &BTreeMap<String, String>, seed: u64) -> Result<ResolvedWorkload, BadCommand> {
         let mut values = self.default_values();
         values.extend(parameters.iter().filter(|(name, _)| self.parameters.contains_key(*name)).map(|(n, v)| (n.clone(), v.clone())));
         values.insert("seed".to_owned(), seed.to_string());
-        let loads = |loads: &[Load]| loads.iter().map(|load| resolve_load(load, &values)).collect::<Result<Vec<_>, BadCommand>>();
+        let disks = self.disks(&values)?;
+        let loads = |loads: &[Load]| {
+            let instances: Result<Vec<_>, BadCommand> = loads.iter().map(|load| resolve_load(load, disks, &values)).collect();
+            instances.map(|loads| loads.into_iter().flatten().collect::<Vec<_>>())
+        };
         let mut space_bytes: u64 = 0;
         for text in &self.needs.space {
             space_bytes = space_bytes.saturating_add(size::parse(&placeholder::fill(text, &values)?)?);
@@ -70,6 +98,7 @@ impl Workload {
             target: self.needs.target,
             tools: self.needs.tools.clone(),
             space_bytes,
+            disks,
             prepare: loads(&self.prepare)?,
             background: loads(&self.background)?,
             tasks: loads(&self.tasks)?,
@@ -77,7 +106,12 @@ impl Workload {
     }
 }
 
-fn resolve_load(load: &Load, values: &BTreeMap<String, String>) -> Result<ResolvedLoad, BadCommand> {
+fn resolve_load(load: &Load, disks: u32, values: &BTreeMap<String, String>) -> Result<Vec<ResolvedLoad>, BadCommand> {
+    if let Some(disk) = load.command.texts().filter_map(placeholder::highest_disk).max().filter(|disk| *disk > disks) {
+        return Err(BadCommand::NoSuchDisk { disk, disks });
+    }
     let command = load.command.resolve(values)?;
-    Ok(ResolvedLoad { name: load.name.clone(), command, io_priority: load.io_priority, timeout_s: load.timeout_s })
+    let resolved =
+        |(disk, name)| ResolvedLoad { name, disk, command: command.clone(), io_priority: load.io_priority, timeout_s: load.timeout_s };
+    Ok((0..).zip(load.instances(disks)).map(resolved).collect())
 }

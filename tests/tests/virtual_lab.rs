@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use blklab_coordinator::client::Client;
 use blklab_lab_tests::{TestLab, program};
 use blklab_model::kernel::BootMethod;
 use blklab_model::trial::TrialState;
-use blklab_wire::people::{NamedText, Overrides, Submit};
+use blklab_wire::people::{NamedText, Overrides, Submit, Submitted};
 use tempfile::TempDir;
 
 /// Six emulated boots and twelve trials on a crowded machine; on an idle one it takes two minutes.
@@ -34,6 +35,25 @@ workload = ["sequential-reader"]
 
 [parameters]
 size_mib = 4
+"#;
+
+/// Three units of an array at once: what a multi-disk workload needs of a virtual host.
+const OVER_DISKS: &str = r#"
+name = "three-disks"
+title = "Do three readers of three disks depend on the scheduler?"
+compare = "scheduler"
+baseline = "none"
+rounds = 3
+
+[matrix]
+scheduler = ["none", "mq-deadline"]
+filesystem = ["ext4"]
+disk_class = ["fc-array"]
+workload = ["scaling-readers"]
+
+[parameters]
+disks = 3
+size = "2 MiB"
 "#;
 
 /// The newest Debian kernel that `make test` has fetched.
@@ -70,17 +90,22 @@ impl Drop for Controller {
     }
 }
 
+fn disk(serial: &str, class: &str, bus: &str) -> String {
+    format!("[[host.disk]]\nserial = \"{serial}\"\nclass = \"{class}\"\nbus = \"{bus}\"\nsize = \"1 GiB\"\nmodel = \"{class}\"\n")
+}
+
 fn control(lab: &TestLab, folder: &Path, kernel: &Path) -> Controller {
     let token = folder.join("token");
     fs::write(&token, lab.token("enrol")).expect("a token");
+    let units: String = (1..=3).map(|n| disk(&format!("array-{n}"), "fc-array", "virtio-scsi")).collect();
     let text = format!(
         "coordinator = \"{}\"\ntoken_file = \"{}\"\nstate_dir = \"{}\"\naccelerator = \"tcg\"\nknown_good = {{ package = \"{}\" }}\n\
-         [[host]]\nname = \"vm\"\nboot = \"qemu\"\n[[host.disk]]\nserial = \"sata-1\"\nclass = \"sata-hdd\"\nbus = \"ahci\"\n\
-         size = \"1 GiB\"\nmodel = \"sata-hdd\"\n",
+         [[host]]\nname = \"vm\"\nboot = \"qemu\"\n{}{units}",
         lab.url,
         token.display(),
         folder.join("state").display(),
-        kernel.display()
+        kernel.display(),
+        disk("sata-1", "sata-hdd", "ahci"),
     );
     let file = folder.join("control.toml");
     fs::write(&file, text).expect("a configuration");
@@ -114,19 +139,8 @@ async fn two_kernels_from_a_package_to_a_report() {
     let hosts = client.hosts().await.expect("hosts");
     assert_eq!(hosts[0].host.facts.boot, BootMethod::Qemu);
 
-    let file = NamedText { name: "two-boots.toml".into(), text: EXPERIMENT.into() };
-    let submit = Submit { file, workloads: Vec::new(), overrides: Overrides::default(), submitter: "a tester".into() };
-    let submitted = client.submit(&submit).await.expect("an experiment");
+    let submitted = run(&client, EXPERIMENT, deadline).await;
     assert_eq!((submitted.cells, submitted.trials, submitted.boots), (2, 12, 6));
-    loop {
-        let progress = client.progress(submitted.id).await.expect("progress");
-        if progress.state == "finished" {
-            assert_eq!((progress.over, progress.failed), (12, 0), "{progress:?}");
-            break;
-        }
-        assert!(tokio::time::Instant::now() < deadline, "{progress:?}");
-        tokio::time::sleep(LOOK_PERIOD).await;
-    }
 
     // Every trial proves what it ran on; trials of one job share a boot and those of two do not.
     let mut tx = lab.lab.store.read().await.expect("a transaction");
@@ -147,4 +161,32 @@ async fn two_kernels_from_a_package_to_a_report() {
     assert_eq!(ids.len(), 6, "each job has a boot of its own");
     let report = client.report(submitted.id).await.expect("a report");
     assert_eq!(report.cells.len(), 2);
+
+    // Each trial of a workload over several disks prepares, reads and gives back every one of them.
+    let submitted = run(&client, OVER_DISKS, deadline).await;
+    let report = client.report(submitted.id).await.expect("a report");
+    assert_eq!(report.cells[0].disks.len(), 3);
+    let mut tx = lab.lab.store.read().await.expect("a transaction");
+    for trial in &blklab_coordinator::store::trial_list(&mut tx, submitted.id).await.expect("trials") {
+        let environment = &trial.details.as_ref().expect("details").environment;
+        for number in 2..=3 {
+            assert!(environment.iter().any(|(name, _)| name.ends_with(&format!("(disk {number})"))), "disk {number}: {environment:?}");
+        }
+    }
+}
+
+/// Runs an experiment to its end, without a failed trial.
+async fn run(client: &Client, text: &str, deadline: tokio::time::Instant) -> Submitted {
+    let file = NamedText { name: "e.toml".into(), text: text.into() };
+    let submit = Submit { file, workloads: Vec::new(), overrides: Overrides::default(), submitter: "a tester".into() };
+    let submitted = client.submit(&submit).await.expect("an experiment");
+    loop {
+        let progress = client.progress(submitted.id).await.expect("progress");
+        if progress.state == "finished" {
+            assert_eq!((progress.over, progress.failed), (submitted.trials, 0), "{progress:?}");
+            return submitted;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{progress:?}");
+        tokio::time::sleep(LOOK_PERIOD).await;
+    }
 }

@@ -21,6 +21,7 @@
 //! | Does a series drift in run order? | [`mann_kendall`], [`sen_slope`], [`lag1`] |
 //! | Which runs are outliers? | [`outliers`], [`modified_z`] |
 //! | Are there two modes? | [`two_modes`] |
+//! | How many runs of a boot pay off? | [`Nested`], [`runs_per_boot`] |
 //! | Do failures or finish orders differ? | [`fisher_exact`] |
 //! | Which of many cells remain after correction? | [`bh`], [`by`], [`holm`], [`bonferroni`] |
 //! | A tail or a quantile of a distribution? | [`dist`] |
@@ -39,6 +40,7 @@ mod input;
 mod interval;
 mod modes;
 mod multiple;
+mod nested;
 mod outlier;
 mod rank;
 mod spread;
@@ -57,6 +59,7 @@ pub use input::{Arm, InvalidInput, logs};
 pub use interval::{LogInterval, log_from_pct, pct_from_log};
 pub use modes::{TwoModes, two_modes};
 pub use multiple::{bh, bonferroni, by, combined_p, holm};
+pub use nested::{Nested, runs_per_boot};
 pub use outlier::{modified_z, outliers};
 pub use rank::{RankMethod, RankTest, Ranking, Shifts, mann_whitney};
 pub use spread::{OnewayF, brown_forsythe, levene_mean, oneway_f};

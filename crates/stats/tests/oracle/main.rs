@@ -9,16 +9,16 @@ mod reference;
 mod verdicts;
 
 use blklab_stats::{
-    Arm, MeanSd, Moments, Ranking, Shifts, a12, bh, bonferroni, break_even_cv, brown_forsythe, by, cohen_d, combined_p, compare_summary,
+    Arm, MeanSd, Moments, Nested, Ranking, Shifts, a12, bh, bonferroni, break_even_cv, brown_forsythe, by, cohen_d, combined_p, compare_summary,
     describe, dist, fieller_interval, hedges_correction, hedges_g, holm, levene_mean, mann_kendall, mann_whitney, median, modified_z,
-    outliers, paired, pct_from_log, quantile, sen_slope, tost, two_modes, variance_ratio, welch,
+    outliers, paired, pct_from_log, quantile, sen_slope, runs_per_boot, tost, two_modes, variance_ratio, welch,
 };
 use harness::{Case, each_case, floats, vectors};
 use reference::{bartlett, permutation};
 use serde_json::json;
 
 /// Sections with a test in this target.
-const COVERED: [&str; 23] = [
+const COVERED: [&str; 24] = [
     "bimodality_two_cluster",
     "break_even_cv",
     "combined_p",
@@ -30,6 +30,7 @@ const COVERED: [&str; 23] = [
     "mann_kendall",
     "mann_whitney",
     "multiple_testing",
+    "nested_boots",
     "nist_strd_anova",
     "nist_strd_univariate",
     "outlier_flags",
@@ -45,13 +46,12 @@ const COVERED: [&str; 23] = [
 ];
 
 /// Sections without one, and why.
-const NOT_COVERED: [(&str, &str); 8] = [
+const NOT_COVERED: [(&str, &str); 7] = [
     ("bootstrap", "display only; not built yet"),
     ("bootstrap_exact_n3", "display only; not built yet"),
     ("e_divisive", "history of a cell; not built yet"),
     ("e_process_t", "optional open-ended mode; not built yet"),
     ("group_sequential", "several looks at a cell; not built yet"),
-    ("nested_boots", "runs within boots; not built yet"),
     ("power", "planning by the noncentral t; not built yet"),
     ("shapiro_wilk", "printed diagnostic that gates nothing; not built yet"),
 ];
@@ -415,6 +415,27 @@ fn equivalence_by_two_one_sided_tests() {
         case.close("pct_ci90_low", ci.low_pct(), 1e-8);
         case.close("pct_ci90_high", ci.high_pct(), 1e-8);
         case.same("equivalent_at_0_05", got.p <= 0.05);
+    });
+}
+
+#[test]
+fn nested_boots() {
+    each_case("nested_boots", "rel 1e-9", |case| {
+        let boots: Vec<Vec<f64>> = case.value["input"].as_array().unwrap().iter().map(floats).collect();
+        let got = Nested::of(&boots).unwrap();
+        let (boots, runs) = (got.boots as f64, got.runs as f64);
+        case.close("grand_mean", got.grand_mean, 1e-9);
+        case.close("ms_between", got.ms_between, 1e-9);
+        case.close("ms_within", got.ms_within, 1e-9);
+        case.close("F", got.ms_between / got.ms_within, 1e-9);
+        case.close("F_p", dist::f_sf(got.ms_between / got.ms_within, boots - 1.0, runs - boots), 1e-9);
+        case.close("var_boot", got.var_boot, 1e-9);
+        case.close("var_run", got.var_run, 1e-9);
+        case.close("icc", got.intraclass(), 1e-9);
+        case.close("se_grand_mean", got.standard_error(), 1e-9);
+        let (low, high) = got.interval(0.95);
+        case.all_close("ci95", &[low, high], 1e-9);
+        case.same("optimal_runs_per_boot_if_boot_costs_4_runs", json!(runs_per_boot(4.0, got.var_run, got.var_boot)));
     });
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use blklab_model::experiment::Experiment;
+use blklab_model::experiment::file::BadRuns;
+use blklab_model::experiment::{Experiment, RunsPerBoot};
 use blklab_model::host::Host;
 use blklab_model::id::{KernelName, WorkloadName};
 use blklab_model::kernel::KernelRecord;
@@ -13,6 +14,7 @@ use blklab_model::source::SourceError;
 use blklab_model::workload::Workload;
 use blklab_wire::people::{Overrides, Submit, Submitted};
 
+use crate::analyse::runs;
 use crate::lab::Lab;
 use crate::store::{self, NewExperiment, StoreError};
 use crate::{kernels, library};
@@ -73,6 +75,9 @@ pub async fn accept(lab: &Lab, submit: Submit) -> Result<Submitted, IntakeError>
     let seed = experiment.seed.unwrap_or_else(draw_seed);
 
     let mut tx = lab.store.read().await?;
+    if experiment.runs_per_boot == RunsPerBoot::Auto {
+        experiment.runs_per_boot = RunsPerBoot::Fixed(runs::per_boot(&mut tx, &experiment).await?);
+    }
     let kernels = kernels::wanted(&mut tx, &experiment.matrix, &file).await??;
     let hosts = wanted_hosts(store::host_list(&mut tx).await?, &submit.overrides);
     drop(tx);
@@ -124,11 +129,11 @@ fn plan_all(
         return Err(IntakeError::NothingPossible { file, impossible: expansion.impossible });
     }
     let arms: usize = expansion.cells.iter().map(|cell| cell.arms.len()).sum();
-    let trials = arms.saturating_mul(experiment.rounds as usize);
+    let trials = arms.saturating_mul(experiment.rounds as usize).saturating_mul(experiment.runs_per_boot() as usize);
     if trials > MAX_TRIALS {
         return Err(IntakeError::TooMany { file, trials });
     }
-    let jobs = plan::plan(&expansion.cells, experiment.rounds, seed);
+    let jobs = plan::plan(&expansion.cells, experiment.rounds, experiment.runs_per_boot(), seed);
     Ok(Planned { experiment, workloads, expansion, jobs, trials })
 }
 
@@ -159,6 +164,7 @@ fn new_experiment(
 /// report shows the one that was used.
 fn remark(overrides: &Overrides) -> String {
     let mut flags: Vec<String> = overrides.rounds.iter().map(|rounds| format!("--rounds {rounds}")).collect();
+    flags.extend(overrides.runs_per_boot.iter().map(|runs| format!("--runs-per-boot {runs}")));
     flags.extend(overrides.parameters.iter().map(|(name, value)| format!("--set {name}='{value}'")));
     flags.extend(overrides.only.iter().map(|(axis, values)| format!("--only {axis}='{}'", values.join(","))));
     flags.extend(overrides.hosts.iter().map(|host| format!("--host {host}")));
@@ -189,6 +195,15 @@ fn override_values(experiment: &mut Experiment, overrides: &Overrides, file: &st
         if *axis == experiment.compare.to_string() && !values.contains(&experiment.baseline) {
             return Err(wrong(format!("the baseline `{}` must stay", experiment.baseline)));
         }
+    }
+    if let Some(runs) = &overrides.runs_per_boot {
+        let wrong = |help: BadRuns| SourceError {
+            file: file.to_owned(),
+            line: None,
+            message: format!("--runs-per-boot {runs}"),
+            help: help.to_string(),
+        };
+        experiment.runs_per_boot = runs.parse().map_err(wrong)?;
     }
     experiment.seed = overrides.seed.or(experiment.seed);
     for (name, value) in &overrides.parameters {

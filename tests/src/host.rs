@@ -157,7 +157,7 @@ impl ScriptedHost {
             trial: spec.trial,
             attempt: spec.attempt,
             outcome: Outcome::Completed,
-            started: blklab_model::time::TimestampMs(1_767_225_600_000 + i64::from(spec.trial.round) * 10_000),
+            started: blklab_model::time::TimestampMs(1_767_225_600_000 + i64::from(spec.trial.run) * 10_000),
             phases: Vec::new(),
             window: None,
             elapsed: vec![TaskElapsed { task: "reader".into(), seconds }],

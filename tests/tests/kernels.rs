@@ -18,7 +18,7 @@ use reqwest::StatusCode;
 /// The patched kernel reads at half the rate of every other.
 fn patched_is_slow(job: &JobSpec, spec: &TrialSpec) -> f64 {
     let is_patched = matches!(&job.kernel, KernelSpec::Boot(kernel) if kernel.name.as_str() == "patched");
-    (if is_patched { 40e6 } else { 80e6 }) * noise(spec.trial.arm, spec.trial.round)
+    (if is_patched { 40e6 } else { 80e6 }) * noise(spec.trial.arm, spec.trial.run)
 }
 
 /// Works until there is no job left.
@@ -90,6 +90,42 @@ async fn the_time_left_counts_trials_and_boots_before_and_while_it_runs() {
     let elsewhere = lab.client().submit(&kernel_submission(&["base", "patched"], &[("sata-hdd", "ssd")])).await.unwrap();
     assert_eq!(elsewhere.eta_ms, None, "another host says nothing of this one");
     drop(other_host);
+}
+
+#[tokio::test]
+async fn runs_of_a_boot_are_one_value_and_say_how_many_pay_off() {
+    let lab = TestLab::new().await;
+    let host = lab.booting_host("lab-1", &["sata-hdd"]).await;
+    lab.add_kernel("base", 'a').await;
+    lab.add_kernel("patched", 'b').await;
+    let submit = kernel_submission(&["base", "patched"], &[("rounds = 6", "rounds = 6\nruns_per_boot = \"auto\"")]);
+    let first = lab.client().submit(&submit).await.unwrap();
+    assert_eq!((first.trials, first.boots), (24, 12), "nothing is known: two runs find out");
+    let mut trials = 0;
+    while let Some(job) = host.claim().await.unwrap() {
+        assert_eq!(job.trials.len(), 2);
+        for trial in &job.trials {
+            let spread = 1.0 + f64::from(trial.trial.run % 3) / 100.0;
+            host.report(&host.completed(&job, trial, 80e6 * spread)).await.unwrap();
+            trials += 1;
+        }
+    }
+    assert_eq!(trials, 24);
+    let report = lab.client().report(first.id).await.unwrap();
+    let spread = report.spread.unwrap();
+    assert!(spread.run_cv_pct > 0.5 && spread.boot_cv_pct < spread.run_cv_pct, "{spread:?}");
+    assert_eq!(report.cells[0].comparisons[0].comparison.as_ref().unwrap().base.n, 6);
+    assert_eq!((report.cells[0].trials[23].round, report.cells[0].trials[23].run), (5, 1));
+
+    let second = lab.client().submit(&submit).await.unwrap();
+    assert_eq!(second.trials, 12 * spread.advised);
+    assert_eq!(lab.client().report(second.id).await.unwrap().runs_per_boot, spread.advised);
+    let mut by_hand = submit.clone();
+    by_hand.overrides.runs_per_boot = Some("3".into());
+    assert_eq!(lab.client().submit(&by_hand).await.unwrap().trials, 36);
+    by_hand.overrides.runs_per_boot = Some("many".into());
+    let error = lab.client().submit(&by_hand).await.unwrap_err().to_string();
+    assert!(error.contains("--runs-per-boot many") && error.contains("1 to 10, or \"auto\""), "{error}");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use reqwest::StatusCode;
 /// bfq reads at half the rate of everything else.
 fn bfq_is_slow(spec: &TrialSpec) -> f64 {
     let rate = if spec.scheduler.name == "bfq" { 40e6 } else { 80e6 };
-    rate * noise(spec.trial.arm, spec.trial.round)
+    rate * noise(spec.trial.arm, spec.trial.run)
 }
 
 #[tokio::test]
@@ -287,7 +287,7 @@ async fn malformed_uploads_are_refused_and_nothing_is_lost() {
     bad.outputs[0].base64 = "***".into();
     assert_eq!(host.report(&bad).await.unwrap_err().0, StatusCode::UNPROCESSABLE_ENTITY);
     let mut bad = good.clone();
-    bad.trial.round = 99;
+    bad.trial.run = 99;
     assert_eq!(host.report(&bad).await.unwrap_err().0, StatusCode::NOT_FOUND);
     let other = lab.host("lab-2", &["ssd"]).await;
     let mut bad = good.clone();

@@ -131,8 +131,8 @@ async fn lab_with_kernels() -> (TestLab, ScriptedHost) {
     let id = lab.client().submit(&kernel_submission(&["base", "patched"], &[])).await.expect("a place in the queue").id;
     while let Some(job) = host.claim().await.expect("a claim") {
         for spec in &job.trials {
-            let mut report = host.completed(&job, spec, 80e6 * noise(spec.trial.arm, spec.trial.round));
-            if spec.trial.arm == 1 && spec.trial.round < 2 {
+            let mut report = host.completed(&job, spec, 80e6 * noise(spec.trial.arm, spec.trial.run));
+            if spec.trial.arm == 1 && spec.trial.run < 2 {
                 let crash = Crash { kind: CrashKind::Panic, title: EVIL.trim().into(), excerpt: EVIL.into() };
                 report.outcome = Outcome::Failed(crash.failure("workload"));
             }

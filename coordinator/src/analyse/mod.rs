@@ -6,4 +6,5 @@ pub mod ingest;
 pub mod kept;
 pub mod kernels;
 pub mod metric;
+pub(crate) mod runs;
 pub mod view;

@@ -47,7 +47,8 @@ impl Lab {
         let ahead = open.iter().filter(|other| other.id < id).count();
         let over = trials.iter().filter(|trial| trial.state.is_over()).count();
         let failed = trials.iter().filter(|trial| trial.state.word() == "failed").count();
-        let round = trials.iter().filter(|trial| !trial.state.is_over()).map(|trial| trial.id.round + 1).min();
+        let runs_per_boot = experiment.definition.runs_per_boot();
+        let round = trials.iter().filter(|trial| !trial.state.is_over()).map(|trial| trial.id.run / runs_per_boot + 1).min();
         Ok(Some(Progress {
             id,
             state: experiment.state.word().to_owned(),

@@ -31,6 +31,9 @@ pub(super) struct SubmitArgs {
     /// Rounds, in place of the file's
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
+    /// Runs of each boot, in place of the file's: a number, or `auto`
+    #[arg(long, value_name = "N")]
+    runs_per_boot: Option<String>,
     /// Seed of all random choices, in place of the file's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -57,6 +60,7 @@ pub(super) async fn run(args: SubmitArgs) -> anyhow::Result<Ended> {
         file,
         overrides: Overrides {
             rounds: args.rounds,
+            runs_per_boot: args.runs_per_boot,
             seed: args.seed,
             parameters: args.set.into_iter().collect::<BTreeMap<_, _>>(),
             only: args.only.into_iter().map(|(axis, values)| (axis, split(&values))).collect(),

@@ -106,7 +106,7 @@ pub fn cell(cell: &CellReport) -> String {
         }
     }
     let mut table = Table::default();
-    let fixed = ["trial", "round", "order", "arm", "label", "state", "attempt", "started", "boot"].map(Field::from).into_iter();
+    let fixed = ["trial", "round", "run", "order", "arm", "label", "state", "attempt", "started", "boot"].map(Field::from).into_iter();
     let metrics = series.iter().map(|series| Field::from(format!("{} [{}]", series.metric, series.unit)));
     let times = phases.iter().map(|phase| Field::from(format!("phase {phase} [ms]")));
     table.row(fixed.chain(metrics).chain(times).chain(["fault", "step", "message"].map(Field::from)));
@@ -116,6 +116,7 @@ pub fn cell(cell: &CellReport) -> String {
         let mut fields = vec![
             Field::from(trial.id.to_string()),
             count(trial.round + 1),
+            count(trial.run + 1),
             Field::number(trial.order.map(|order| f64::from(order) + 1.0)),
             count(trial.arm),
             Field::from(label),

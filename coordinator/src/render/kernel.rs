@@ -44,6 +44,23 @@ pub(crate) fn time(report: &Report) -> Option<String> {
     (total > 0).then(|| format!("{} of {unit}, {} of it overhead: {}{booted}", span(total), share(overhead), parts.join(", ")))
 }
 
+/// What runs of one boot and what boots differ by, and what follows; none where each boot runs once.
+pub(crate) fn runs(report: &Report) -> Option<String> {
+    let runs = report.runs_per_boot;
+    let means = format!("{runs} runs in each boot, whose mean is one value");
+    match report.spread {
+        None if runs < 2 => None,
+        None => Some(means),
+        Some(spread) => Some(format!(
+            "{means}; CV of runs {}, of boots {}; a boot costs {:.1} runs: {} would pay off",
+            percent(spread.run_cv_pct),
+            percent(spread.boot_cv_pct),
+            spread.cost_ratio,
+            if spread.advised == 1 { "one run a boot".to_owned() } else { format!("{} runs a boot", spread.advised) },
+        )),
+    }
+}
+
 /// `3 of 6 panicked`, `0 of 6`.
 pub(crate) fn failed(faults: &KernelFaults) -> String {
     let verb = if faults.failed > 0 { faults.verb() } else { "" };
@@ -54,6 +71,19 @@ pub(crate) fn failed(faults: &KernelFaults) -> String {
 mod tests {
     use super::*;
     use crate::render::testing;
+
+    #[test]
+    fn runs_of_a_boot_in_words() {
+        let mut report = testing::kernels();
+        assert_eq!(runs(&report), None);
+        report.runs_per_boot = 3;
+        assert_eq!(runs(&report).unwrap(), "3 runs in each boot, whose mean is one value");
+        report.spread = Some(blklab_model::report::BootSpread { run_cv_pct: 2.0, boot_cv_pct: 0.5, cost_ratio: 2.25, advised: 7 });
+        assert_eq!(
+            runs(&report).unwrap().replace('\u{a0}', " "),
+            "3 runs in each boot, whose mean is one value; CV of runs 2 %, of boots 0.5 %; a boot costs 2.2 runs: 7 runs a boot would pay off"
+        );
+    }
 
     #[test]
     fn boots_and_time_in_words() {

@@ -148,7 +148,7 @@ pub fn kernels() -> Report {
                 trial.state = TrialState::Failed(hang.failure(BOOT_STEP));
                 (details.boot, details.phases) = (None, Vec::new());
             }
-            "slice-idle-0" if setting.scheduler.name == "bfq" && trial.id.round % 2 == 1 => {
+            "slice-idle-0" if setting.scheduler.name == "bfq" && trial.id.run % 2 == 1 => {
                 let panic = crash(CrashKind::Panic, "Kernel panic - not syncing: Fatal exception", CONSOLE);
                 trial.state = TrialState::Failed(panic.failure("workload"));
                 details.phases.retain(|(phase, _)| phase != "unmount");
@@ -217,7 +217,7 @@ pub fn hostile() -> Report {
         details.warnings.push(EVIL.into());
         details.environment.push((EVIL.into(), EVIL.into()));
         details.outputs.push(OutputRef { name: "../<x>.out".into(), sha256: String::new(), bytes: 1, truncated_bytes: 0 });
-        if trial.id.cell.cell > 0 || trial.id.round > 0 {
+        if trial.id.cell.cell > 0 || trial.id.run > 0 {
             trial.state = TrialState::Failed(Failure { fault: Fault::Workload, step: EVIL.into(), message: EVIL.repeat(20) });
         }
     }
@@ -259,7 +259,7 @@ fn schedulers_story(rounds: u32) -> Story {
                 message: "the kernel offers `kyber` but setting it was refused: Invalid argument".into(),
             });
             trial.details.get_or_insert_default().phases.truncate(2);
-        } else if trial.id.cell.cell == 0 && trial.id.round == 2 && trial.id.arm == 3 {
+        } else if trial.id.cell.cell == 0 && trial.id.run == 2 && trial.id.arm == 3 {
             trial.state = TrialState::Failed(Failure {
                 fault: Fault::Lab,
                 step: "mkfs".into(),
@@ -328,7 +328,7 @@ fn story(number: u32, asked: experiment::Experiment, hosts: Vec<Host>, value: im
         let release = story.experiment.kernels.iter().find(|(name, _)| name.as_str() == setting.kernel.label());
         let release = release.map_or("6.18.1", |(_, kernel)| kernel.release.as_str());
         let phases: [(&str, u64); 5] = [("mkfs", 210), ("prepare", 640), ("drop caches", 55), ("workload", 1_150), ("unmount", 40)];
-        let phases = phases.map(|(phase, ms)| (phase.to_owned(), ms + u64::from(trial.id.round % 3)));
+        let phases = phases.map(|(phase, ms)| (phase.to_owned(), ms + u64::from(trial.id.run % 3)));
         trial.details = Some(TrialDetails {
             phases: booted.into_iter().chain(phases).collect(),
             boot,

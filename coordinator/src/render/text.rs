@@ -72,6 +72,9 @@ fn what_ran(report: &Report) -> String {
         let words = format!("{}: {}, {}; {}", of.name, of.release, kernel::source(&of.source), kernel::boots(kernel));
         out.push_str(&paragraph(&format!("  {:<10} ", "kernel"), &words));
     }
+    if let Some(runs) = kernel::runs(report) {
+        out.push_str(&paragraph(&format!("  {:<10} ", "boots"), &runs));
+    }
     if let Some(time) = kernel::time(report).filter(|_| !report.kernels.is_empty()) {
         out.push_str(&paragraph(&format!("  {:<10} ", "time"), &time));
     }

@@ -103,10 +103,10 @@ statements! {
 pub(super) async fn insert(tx: &mut Tx, experiment: ExperimentId, jobs: &[PlannedJob]) -> Result<(), StoreError> {
     let placed: Vec<_> = (0i64..)
         .zip(jobs)
-        .flat_map(|(number, job)| (0i64..).zip(&job.trials).map(move |(position, trial)| (number, job.round, position, trial)))
+        .flat_map(|(number, job)| (0i64..).zip(&job.trials).map(move |(position, trial)| (number, position, trial)))
         .collect();
-    insert_all!(tx, TRIAL_INSERT, placed, |row, (job, round, position, trial)| {
-        row.push_bind(i64::from(experiment.0)).push_bind(i64::from(trial.cell)).push_bind(i64::from(*round));
+    insert_all!(tx, TRIAL_INSERT, placed, |row, (job, position, trial)| {
+        row.push_bind(i64::from(experiment.0)).push_bind(i64::from(trial.cell)).push_bind(i64::from(trial.run));
         row.push_bind(i64::from(trial.arm)).push_bind(*job).push_bind(*position).push_bind(trial.seed.cast_signed());
         row.push_bind(TrialState::Queued.word()).push_bind(0i64)
     })
@@ -191,14 +191,14 @@ pub async fn trial_counts(tx: &mut Tx, experiments: &[ExperimentId]) -> Result<B
 
 /// The columns of a trial's id.
 pub(super) fn key(id: TrialId) -> [i64; 4] {
-    [id.cell.experiment.0, id.cell.cell, id.round, id.arm].map(i64::from)
+    [id.cell.experiment.0, id.cell.cell, id.run, id.arm].map(i64::from)
 }
 
 /// The id in the columns of a row.
 pub(super) fn id(place: &Place<'_>, [experiment, cell, round, arm]: [i64; 4]) -> Result<TrialId, StoreError> {
     let experiment = ExperimentId(place.number("experiment", experiment)?);
     let cell = CellId { experiment, cell: place.number("cell", cell)? };
-    Ok(TrialId { cell, round: place.number("round", round)?, arm: place.number("arm", arm)? })
+    Ok(TrialId { cell, run: place.number("round", round)?, arm: place.number("arm", arm)? })
 }
 
 fn failure_json(state: &TrialState) -> Option<String> {
@@ -314,7 +314,7 @@ mod tests {
                 assert_eq!(trials.len(), planned.trials.len());
                 for ((position, trial), planned_trial) in (0u32..).zip(&trials).zip(&planned.trials) {
                     let id =
-                        TrialId { cell: CellId { experiment, cell: planned_trial.cell }, round: planned.round, arm: planned_trial.arm };
+                        TrialId { cell: CellId { experiment, cell: planned_trial.cell }, run: planned_trial.run, arm: planned_trial.arm };
                     assert_eq!((trial.id, trial.job, trial.position, trial.seed), (id, job, position, planned_trial.seed));
                     assert_eq!((&trial.state, trial.attempt, &trial.details), (&TrialState::Queued, 0, &None));
                     assert_eq!(trial_get(&mut tx, id).await.unwrap().as_ref(), Some(trial));
@@ -395,7 +395,7 @@ mod tests {
             let mut tx = store.write().await.unwrap();
             let ends = [TrialState::Running, TrialState::Completed, TrialState::Failed(failure()), TrialState::Cancelled];
             for (round, to) in (0u32..).zip(&ends) {
-                let trial = TrialId { cell: parsed("x2.c0"), round: round / 2, arm: round % 2 };
+                let trial = TrialId { cell: parsed("x2.c0"), run: round / 2, arm: round % 2 };
                 assert!(trial_state_set(&mut tx, trial, &TrialState::Queued, to, 1).await.unwrap());
             }
             let before = tx.statements();

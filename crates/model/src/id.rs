@@ -41,13 +41,13 @@ pub struct JobId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BuildId(pub u32);
 
-/// A trial: one cell, one round, one arm.
+/// A trial: one cell, one run, one arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrialId {
     /// The cell it measures.
     pub cell: CellId,
-    /// The round (block of the analysis), from 0.
-    pub round: u32,
+    /// The run of its arm, from 0: the round, or several in each round where a boot runs more than once.
+    pub run: u32,
     /// The arm, 0 being the baseline.
     pub arm: u32,
 }
@@ -86,7 +86,7 @@ impl fmt::Display for JobId {
 
 impl fmt::Display for TrialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.r{}.a{}", self.cell, self.round, self.arm)
+        write!(f, "{}.r{}.a{}", self.cell, self.run, self.arm)
     }
 }
 
@@ -118,7 +118,7 @@ impl FromStr for TrialId {
     type Err = BadId;
     fn from_str(text: &str) -> Result<Self, BadId> {
         let [x, c, r, a] = numbers(text, ["x", "c", "r", "a"]).ok_or_else(|| bad(text, "a trial", "the form `x12.c3.r5.a1`"))?;
-        Ok(TrialId { cell: CellId { experiment: ExperimentId(x), cell: c }, round: r, arm: a })
+        Ok(TrialId { cell: CellId { experiment: ExperimentId(x), cell: c }, run: r, arm: a })
     }
 }
 

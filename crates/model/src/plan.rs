@@ -3,7 +3,7 @@
 //! A round is one pass over all arms of all cells. Inside a round each host gets one job for each kernel, in random order; inside a
 //! job cells come in random order and the arms of a cell next to each other in random order. So the trials of one comparison are
 //! as close in time as the boots allow, and no arm is always first. A job is one boot of its kernel: there are no fewer boots in which
-//! every round has every kernel.
+//! every round has every kernel. With several runs per boot the job passes over its cells so often, each time in an order of its own.
 
 pub mod estimate;
 
@@ -36,13 +36,15 @@ pub struct PlannedTrial {
     pub cell: u32,
     /// Number of the arm in the cell.
     pub arm: u32,
-    /// Fills `{seed}` of the workload: equal for all arms of a cell in a round.
+    /// Number of the run of its cell and arm: `round * runs_per_boot + run`.
+    pub run: u32,
+    /// Fills `{seed}` of the workload: equal for all arms of a cell in a run.
     pub seed: u64,
 }
 
-/// Plans `rounds` rounds over `cells`. The same seed gives the same plan, on every machine and in every version of the generator
+/// Plans `rounds` rounds over `cells`, with `runs_per_boot` runs in each. The same seed gives the same plan, on every machine and in every version of the generator
 /// (ChaCha is specified by RFC 8439, its seeding by rand_core).
-pub fn plan(cells: &[Cell], rounds: u32, seed: u64) -> Vec<PlannedJob> {
+pub fn plan(cells: &[Cell], rounds: u32, runs_per_boot: u32, seed: u64) -> Vec<PlannedJob> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut hosts: Vec<&HostName> = cells.iter().map(|cell| &cell.host).collect();
     hosts.sort_unstable();
@@ -51,32 +53,36 @@ pub fn plan(cells: &[Cell], rounds: u32, seed: u64) -> Vec<PlannedJob> {
     for round in 0..rounds {
         for host in &hosts {
             let here: Vec<&Cell> = cells.iter().filter(|cell| cell.host == **host).collect();
-            jobs.extend(plan_round(&here, host, round, &mut rng));
+            jobs.extend(plan_round(&here, host, round, runs_per_boot, &mut rng));
         }
     }
     jobs
 }
 
-fn plan_round(cells: &[&Cell], host: &HostName, round: u32, rng: &mut ChaCha8Rng) -> Vec<PlannedJob> {
-    let seeds: Vec<u64> = cells.iter().map(|_| rng.next_u64() >> 1).collect();
+fn plan_round(cells: &[&Cell], host: &HostName, round: u32, runs_per_boot: u32, rng: &mut ChaCha8Rng) -> Vec<PlannedJob> {
+    let runs = round * runs_per_boot..(round + 1) * runs_per_boot;
+    let seeds: Vec<Vec<u64>> = runs.clone().map(|_| cells.iter().map(|_| rng.next_u64() >> 1).collect()).collect();
     let mut kernels: Vec<&Kernel> = cells.iter().flat_map(|cell| cell.arms.iter().map(|arm| &arm.setting.kernel)).collect();
     kernels.sort_unstable();
     kernels.dedup();
     kernels.shuffle(rng);
     let job = |kernel: &&Kernel| {
-        let mut order: Vec<usize> = (0..cells.len()).collect();
-        order.shuffle(rng);
-        let trials = order.into_iter().flat_map(|index| shuffled_arms(cells[index], kernel, seeds[index], rng)).collect();
+        let mut trials = Vec::new();
+        for (run, seeds) in runs.clone().zip(&seeds) {
+            let mut order: Vec<usize> = (0..cells.len()).collect();
+            order.shuffle(rng);
+            trials.extend(order.into_iter().flat_map(|index| shuffled_arms(cells[index], kernel, run, seeds[index], rng)));
+        }
         PlannedJob { host: host.clone(), kernel: (*kernel).clone(), round, trials }
     };
     kernels.iter().map(job).collect()
 }
 
-fn shuffled_arms(cell: &Cell, kernel: &Kernel, seed: u64, rng: &mut ChaCha8Rng) -> Vec<PlannedTrial> {
+fn shuffled_arms(cell: &Cell, kernel: &Kernel, run: u32, seed: u64, rng: &mut ChaCha8Rng) -> Vec<PlannedTrial> {
     let mut arms: Vec<PlannedTrial> = (0u32..)
         .zip(&cell.arms)
         .filter(|(_, arm)| arm.setting.kernel == *kernel)
-        .map(|(arm, _)| PlannedTrial { cell: cell.number, arm, seed })
+        .map(|(arm, _)| PlannedTrial { cell: cell.number, arm, run, seed })
         .collect();
     arms.shuffle(rng);
     arms
@@ -113,7 +119,7 @@ mod tests {
     #[test]
     fn each_order_of_the_kernels_comes_up_on_each_host() {
         let mut orders: BTreeMap<(String, Vec<String>), u32> = BTreeMap::new();
-        let jobs = plan(&cells_of_kernels(), 300, 5);
+        let jobs = plan(&cells_of_kernels(), 300, 1, 5);
         for round in 0..300 {
             for host in ["a", "b", "c"] {
                 let here = jobs.iter().filter(|job| job.round == round && job.host.as_str() == host);
@@ -130,13 +136,13 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_plan() {
-        assert_eq!(plan(&cells(), 5, 7), plan(&cells(), 5, 7));
-        assert_ne!(plan(&cells(), 5, 7), plan(&cells(), 5, 8));
+        assert_eq!(plan(&cells(), 5, 1, 7), plan(&cells(), 5, 1, 7));
+        assert_ne!(plan(&cells(), 5, 1, 7), plan(&cells(), 5, 1, 8));
     }
 
     #[test]
     fn arms_of_a_cell_are_neighbours_and_share_a_seed() {
-        for job in plan(&cells(), 4, 3) {
+        for job in plan(&cells(), 4, 1, 3) {
             for arms in job.trials.chunks(3) {
                 assert!(arms.iter().all(|trial| trial.cell == arms[0].cell && trial.seed == arms[0].seed));
             }
@@ -146,7 +152,7 @@ mod tests {
     #[test]
     fn no_arm_is_always_first() {
         let mut first: BTreeMap<u32, u32> = BTreeMap::new();
-        for job in plan(&cells(), 100, 3) {
+        for job in plan(&cells(), 100, 1, 3) {
             for arms in job.trials.chunks(3) {
                 *first.entry(arms[0].arm).or_default() += 1;
             }
@@ -160,7 +166,7 @@ mod tests {
         #[test]
         fn kernels_of_a_round_are_neighbours_and_boots_are_as_few_as_can_be(seed: u64, rounds in 1u32..6) {
             let cells = cells_of_kernels();
-            let jobs = plan(&cells, rounds, seed);
+            let jobs = plan(&cells, rounds, 1, seed);
             let mut boots = 0;
             for host in ["a", "b", "c"] {
                 let here: Vec<&PlannedJob> = jobs.iter().filter(|job| job.host.as_str() == host).collect();
@@ -179,19 +185,21 @@ mod tests {
             prop_assert_eq!(jobs.len(), boots);
         }
 
-        /// Whatever the seed: each arm of each cell exactly once a round, on the cell's host.
+        /// Whatever the seed: each arm of each cell exactly once a run, on the cell's host, in a job of the round of that run.
         #[test]
-        fn every_arm_once_a_round(seed: u64, rounds in 1u32..4) {
-            let cells = cells();
+        fn every_arm_once_a_run(seed: u64, rounds in 1u32..4, runs in 1u32..4) {
+            let cells = cells_of_kernels();
             let mut seen: BTreeMap<(u32, u32, u32), u32> = BTreeMap::new();
-            for job in plan(&cells, rounds, seed) {
+            for job in plan(&cells, rounds, runs, seed) {
+                prop_assert!(job.trials.is_sorted_by_key(|trial| trial.run));
                 for trial in &job.trials {
                     prop_assert_eq!(&cells[trial.cell as usize].host, &job.host);
-                    *seen.entry((job.round, trial.cell, trial.arm)).or_default() += 1;
+                    prop_assert_eq!(trial.run / runs, job.round);
+                    *seen.entry((trial.run, trial.cell, trial.arm)).or_default() += 1;
                 }
             }
             let arms: usize = cells.iter().map(|cell| cell.arms.len()).sum();
-            prop_assert_eq!(seen.len(), arms * rounds as usize);
+            prop_assert_eq!(seen.len(), arms * (rounds * runs) as usize);
             prop_assert!(seen.values().all(|n| *n == 1));
         }
     }

@@ -192,7 +192,7 @@ pub struct Story {
 }
 
 impl Story {
-    /// Plans `experiment` on `hosts` and lets every trial end with the values that `value` gives for (cell, arm, round, metric).
+    /// Plans `experiment` on `hosts` and lets every trial end with the values that `value` gives for (cell, arm, run, metric).
     pub fn finished(
         experiment: Experiment,
         workloads: BTreeMap<WorkloadName, Workload>,
@@ -201,13 +201,13 @@ impl Story {
     ) -> Story {
         let number = ExperimentId(1);
         let expansion = crate::matrix::expand(&experiment, &workloads, &hosts, 1).expect("a good matrix");
-        let jobs = crate::plan::plan(&expansion.cells, experiment.rounds, 1);
+        let jobs = crate::plan::plan(&expansion.cells, experiment.rounds, experiment.runs_per_boot(), 1);
         let mut trials = Vec::new();
         let mut measurements = Vec::new();
         for (job, planned) in (0u32..).zip(&jobs) {
             for (position, trial) in (0u32..).zip(&planned.trials) {
                 let cell = &expansion.cells[trial.cell as usize];
-                let id = TrialId { cell: CellId { experiment: number, cell: trial.cell }, round: planned.round, arm: trial.arm };
+                let id = TrialId { cell: CellId { experiment: number, cell: trial.cell }, run: trial.run, arm: trial.arm };
                 let started = TimestampMs(trials.len() as i64 * 2_000);
                 let boot = planned.kernel.is_booted().then(|| Boot { id: format!("boot-of-job-{job}"), ms: 6_300 });
                 trials.push(TrialRecord {
@@ -226,7 +226,7 @@ impl Story {
                     }),
                 });
                 for metric in &workloads[&cell.workload].metrics {
-                    let value = value(cell, trial.arm, planned.round, &metric.name);
+                    let value = value(cell, trial.arm, trial.run, &metric.name);
                     measurements.push(Measurement { trial: id, metric: metric.name.clone(), value });
                 }
             }

@@ -38,6 +38,9 @@ pub struct NamedText {
 pub struct Overrides {
     /// `--rounds`.
     pub rounds: Option<u32>,
+    /// `--runs-per-boot`: a number, or `auto`.
+    #[serde(default)]
+    pub runs_per_boot: Option<String>,
     /// `--seed`.
     pub seed: Option<u64>,
     /// `--set NAME=VALUE`: fixed workload parameters.

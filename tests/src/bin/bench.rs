@@ -93,7 +93,7 @@ async fn ingest() -> Row {
     let lab = Lab::open(folder.path(), None, Clock::fixed(TimestampMs(0))).await.expect("a lab");
     let asked = experiment(&[("rounds = 6", "rounds = 100")]);
     let story = Story::finished(asked, workloads(&["reader"]), vec![host("a", &["sata-hdd"])], |_, arm, round, _| noise(arm, round));
-    let jobs = blklab_model::plan::plan(&story.cells, 100, 1);
+    let jobs = blklab_model::plan::plan(&story.cells, 100, 1, 1);
     let mut pairs = Vec::new();
     for _ in 0..TURNS {
         let mut tx = lab.store.write().await.expect("a transaction");

@@ -41,7 +41,7 @@ impl Sample {
         let workloads = testing::workloads(&["reader"]);
         let seed = u64::MAX - 1;
         let expansion = expand(&definition, &workloads, hosts, seed).expect("a good matrix");
-        let jobs = plan(&expansion.cells, definition.rounds, seed);
+        let jobs = plan(&expansion.cells, definition.rounds, definition.runs_per_boot(), seed);
         let new = NewExperiment {
             kernels: std::collections::BTreeMap::new(),
             definition,
@@ -60,7 +60,7 @@ impl Sample {
     pub fn grown(mut self, cells: u32, rounds: u32) -> Sample {
         let cell = self.cells[0].clone();
         self.cells = (0..cells).map(|number| Cell { number, ..cell.clone() }).collect();
-        self.jobs = plan(&self.cells, rounds, self.new.seed);
+        self.jobs = plan(&self.cells, rounds, 1, self.new.seed);
         self
     }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::axis::Axis;
-use super::{Experiment, Matrix, Parameters};
+use super::{Experiment, Matrix, Parameters, RunsPerBoot};
 use crate::filesystem::{self, Filesystem, Format};
 use crate::id::{DiskClass, WorkloadName};
 use crate::kernel::{Clock, Kernel};
@@ -18,6 +18,9 @@ use crate::workload::file::Scalar;
 /// Rounds of one experiment: with fewer than three no test has any power (docs/statistics.md), and a hundred are three times the
 /// most that the method asks for.
 pub const ROUNDS: RangeInclusive<u32> = 3..=100;
+
+/// Runs of one boot: the spread between boots stays, however many there are.
+pub const RUNS_PER_BOOT: RangeInclusive<u32> = 1..=10;
 
 /// Values on one axis.
 const MAX_VALUES: usize = 64;
@@ -41,6 +44,7 @@ struct RawExperiment {
     compare: Option<Spanned<String>>,
     baseline: Option<Spanned<Scalar>>,
     rounds: Spanned<u32>,
+    runs_per_boot: Option<Spanned<Scalar>>,
     seed: Option<u32>,
     #[serde(default)]
     aa_cells: u32,
@@ -103,6 +107,21 @@ struct FilesystemTable {
     label: Option<String>,
 }
 
+/// Not a number of runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{} to {}, or \"auto\": as many as earlier experiments say that it pays off", RUNS_PER_BOOT.start(), RUNS_PER_BOOT.end())]
+pub struct BadRuns;
+
+impl std::str::FromStr for RunsPerBoot {
+    type Err = BadRuns;
+    fn from_str(text: &str) -> Result<Self, BadRuns> {
+        if text == "auto" {
+            return Ok(RunsPerBoot::Auto);
+        }
+        text.parse().ok().filter(|runs| RUNS_PER_BOOT.contains(runs)).map(RunsPerBoot::Fixed).ok_or(BadRuns)
+    }
+}
+
 struct Reader<'a> {
     source: Source<'a>,
     raw: &'a RawExperiment,
@@ -154,6 +173,7 @@ impl Reader<'_> {
             compare,
             baseline,
             rounds: *raw.rounds.get_ref(),
+            runs_per_boot: self.runs_per_boot()?,
             seed: raw.seed.map(u64::from),
             aa_cells: raw.aa_cells,
             matrix,
@@ -185,6 +205,12 @@ impl Reader<'_> {
             )),
             Some(_) | None => Ok(()),
         }
+    }
+
+    fn runs_per_boot(&self) -> Result<RunsPerBoot, SourceError> {
+        let Some(word) = &self.raw.runs_per_boot else { return Ok(RunsPerBoot::default()) };
+        let text = word.get_ref().text();
+        text.parse().map_err(|help: BadRuns| self.source.at(word.span(), format!("runs_per_boot = {text}"), help.to_string()))
     }
 
     fn matrix(&self) -> Result<Matrix, SourceError> {
@@ -572,6 +598,7 @@ size = "64 MiB"
             ("type = \"xfs\"", "type = \"xfs\", mkfs = [\"-l\", \"size=64m,logdev=sdb\"]"),
             ("type = \"xfs\"", "type = \"ext4\", mkfs = [\"-q\", \"sdb\"]"),
             ("mount = \"noatime\"", "mount = \"noatime,logdev=/dev/sdb\""),
+            ("rounds = 6", "rounds = 6\nruns_per_boot = 11"),
             ("[matrix]", "[matrix"),
         ];
         let mut texts = Vec::new();

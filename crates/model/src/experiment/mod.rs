@@ -31,6 +31,9 @@ pub struct Experiment {
     pub baseline: String,
     /// Passes over all arms of each cell.
     pub rounds: u32,
+    /// Times that each boot measures all of its cells, one after the other. The mean of their logs is one replicate.
+    #[serde(default)]
+    pub runs_per_boot: RunsPerBoot,
     /// Of all random choices; none lets the coordinator draw one, which it records.
     pub seed: Option<u64>,
     /// So many cells are run again with the baseline under two labels.
@@ -46,6 +49,32 @@ pub struct Experiment {
     /// Only hosts with this clock measure it.
     #[serde(default)]
     pub clock: Clock,
+}
+
+/// How often a boot measures each cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunsPerBoot {
+    /// So often.
+    Fixed(u32),
+    /// As often as earlier experiments say that it pays off; the coordinator decides at submission.
+    Auto,
+}
+
+impl Default for RunsPerBoot {
+    fn default() -> Self {
+        RunsPerBoot::Fixed(1)
+    }
+}
+
+impl Experiment {
+    /// Runs of each boot; 1 as long as nobody has decided.
+    pub fn runs_per_boot(&self) -> u32 {
+        match self.runs_per_boot {
+            RunsPerBoot::Fixed(runs) => runs.max(1),
+            RunsPerBoot::Auto => 1,
+        }
+    }
 }
 
 /// Workload parameters by name.

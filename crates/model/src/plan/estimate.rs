@@ -214,7 +214,7 @@ mod tests {
             round: planned.round,
             state: crate::job::JobState::Queued,
         };
-        (0u32..).zip(crate::plan::plan(&story.cells, 4, 1)).map(|(number, planned)| of(number, planned)).collect()
+        (0u32..).zip(crate::plan::plan(&story.cells, 4, 1, 1)).map(|(number, planned)| of(number, planned)).collect()
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
         let story = story();
         let mut earlier = History::default();
         earlier.add(&story.cells, &story.trials, story.experiment.started);
-        let planned = crate::plan::plan(&story.cells, 4, 2);
+        let planned = crate::plan::plan(&story.cells, 4, 1, 2);
         let work = Work::planned(&story.cells, &planned);
         assert_eq!((work.boots(), work.takes_ms(&History::default(), &earlier)), (8, Some(16 * 2_000 + 8 * 6_000)));
         assert_eq!(work.takes_ms(&History::default(), &History::default()), None, "nothing like it was ever seen");
@@ -249,7 +249,7 @@ mod tests {
         let asked = experiment(&[("[matrix]", "[matrix]\nkernel = [\"base\"]"), ("[\"ext4\"]", "[\"ext4\", \"xfs\", \"raw\"]")]);
         let hosts = vec![booting_host("a", &["sata-hdd"]), booting_host("b", &["sata-hdd"])];
         let story = Story::finished(asked, workloads(&["reader"]), hosts, |_, _, _, _| 1.0);
-        let planned = crate::plan::plan(&story.cells, 1, 2);
+        let planned = crate::plan::plan(&story.cells, 1, 1, 2);
         assert!(planned.iter().all(|job| job.kernel == Kernel::Built(id("base"))));
         let work = Work::planned(&story.cells, &planned);
         let mut own = History::default();

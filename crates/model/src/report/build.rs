@@ -6,7 +6,7 @@ use blklab_stats::{Comparison, Design, Judgement, Policy, Verdict, bh, compare, 
 
 use super::headline::headline;
 use super::{ArmReport, CellReport, ComparisonReport, Counts, Point, Report, ReportDisk, ReportHost, Series, TrialCounts, TrialReport};
-use super::{kernel, time};
+use super::{kernel, spread, time};
 use crate::host::{Host, HostFacts};
 use crate::id::{CellId, TrialId};
 use crate::matrix::{Cell, CellKind, Setting};
@@ -57,6 +57,8 @@ pub fn build(inputs: Inputs<'_>) -> Report {
         kernels: kernel::kernels(&inputs),
         kernel_faults: kernel::faults(&cells),
         time: time::spent(inputs.trials),
+        runs_per_boot: experiment.definition.runs_per_boot(),
+        spread: spread::of(&inputs),
         alpha: experiment.definition.alpha,
         headline: String::new(),
         counts,
@@ -86,7 +88,7 @@ impl<'a> Index<'a> {
         }
         for trials in trials.values_mut() {
             // The order in which they ran; those that have not come last, in the order of the plan.
-            trials.sort_by_key(|trial| (trial.started.is_none(), trial.started, trial.id.round, trial.position));
+            trials.sort_by_key(|trial| (trial.started.is_none(), trial.started, trial.id.run, trial.position));
         }
         let mut values: HashMap<TrialId, BTreeMap<&str, f64>> = HashMap::new();
         for measurement in inputs.measurements {
@@ -102,10 +104,11 @@ fn build_cell(experiment: &ExperimentRecord, cell: &Cell, index: &Index<'_>) -> 
     let trials = index.trials.get(&id).unwrap_or(&empty);
     let workload = experiment.workloads.get(&cell.workload);
     let metrics: &[Metric] = workload.map_or(&[], |workload| &workload.metrics);
+    let runs_per_boot = experiment.definition.runs_per_boot();
     let arms: Vec<ArmReport> = (0u32..)
         .zip(&cell.arms)
         .map(|(number, arm)| {
-            let series = metrics.iter().map(|metric| series(metric, number, trials, index)).collect();
+            let series = metrics.iter().map(|metric| series(metric, runs_per_boot, number, trials, index)).collect();
             build_arm(number, &arm.label, &arm.setting, trials, series)
         })
         .collect();
@@ -119,20 +122,41 @@ fn build_cell(experiment: &ExperimentRecord, cell: &Cell, index: &Index<'_>) -> 
         disks: cell.disks.clone(),
         labels: cell.labels.clone(),
         comparisons: comparisons(experiment, metrics, &arms),
-        trials: trials.iter().enumerate().map(|(order, trial)| build_trial(order, trial, index)).collect(),
+        trials: trials.iter().enumerate().map(|(order, trial)| build_trial(runs_per_boot, order, trial, index)).collect(),
         arms,
     }
 }
 
-fn series(metric: &Metric, arm: u32, trials: &[&TrialRecord], index: &Index<'_>) -> Series {
+fn series(metric: &Metric, runs_per_boot: u32, arm: u32, trials: &[&TrialRecord], index: &Index<'_>) -> Series {
     let point = |(order, trial): (usize, &&TrialRecord)| {
         let value = *index.values.get(&trial.id)?.get(metric.name.as_str())?;
         let counts = trial.id.arm == arm && trial.state == TrialState::Completed;
-        counts.then(|| Point { trial: trial.id, round: trial.id.round, order: u32::try_from(order).unwrap_or(u32::MAX), value })
+        let (round, order) = (trial.id.run / runs_per_boot, u32::try_from(order).unwrap_or(u32::MAX));
+        counts.then_some(Point { trial: trial.id, runs: 1, round, order, value })
     };
     let mut points: Vec<Point> = trials.iter().enumerate().filter_map(point).collect();
     points.sort_by_key(|point| point.round);
+    let points = points.chunk_by(|one, other| one.round == other.round).map(replicate).collect();
     Series { metric: metric.name.clone(), unit: metric.unit.clone(), points }
+}
+
+/// Runs of one boot are no replicates of each other (statistics.md 0.2): the mean of their logs is one. Where there is no logarithm,
+/// the plain mean stands for them, and is not compared.
+fn replicate(runs: &[Point]) -> Point {
+    let n = runs.len() as f64;
+    let mean = |of: fn(f64) -> f64| runs.iter().map(|point| of(point.value)).sum::<f64>() / n;
+    let value = match runs {
+        [one] => one.value,
+        several if several.iter().all(|point| point.value > 0.0) => mean(f64::ln).exp(),
+        _ => mean(|value| value),
+    };
+    let mut point = runs[0];
+    for other in runs {
+        if other.order < point.order {
+            point = *other;
+        }
+    }
+    Point { value, runs: u32::try_from(runs.len()).unwrap_or(u32::MAX), ..point }
 }
 
 fn build_arm(number: u32, label: &str, setting: &Setting, trials: &[&TrialRecord], series: Vec<Series>) -> ArmReport {
@@ -211,7 +235,7 @@ fn judge_series(alpha: f64, metric: &Metric, base: &Series, candidate: &Series) 
     }
 }
 
-fn build_trial(order: usize, trial: &TrialRecord, index: &Index<'_>) -> TrialReport {
+fn build_trial(runs_per_boot: u32, order: usize, trial: &TrialRecord, index: &Index<'_>) -> TrialReport {
     let details = trial.details.clone().unwrap_or_default();
     let values = index.values.get(&trial.id).into_iter().flatten().map(|(metric, value)| ((*metric).to_owned(), *value));
     let failure = match &trial.state {
@@ -220,7 +244,8 @@ fn build_trial(order: usize, trial: &TrialRecord, index: &Index<'_>) -> TrialRep
     };
     TrialReport {
         id: trial.id,
-        round: trial.id.round,
+        round: trial.id.run / runs_per_boot,
+        run: trial.id.run % runs_per_boot,
         arm: trial.id.arm,
         order: trial.started.and_then(|_| u32::try_from(order).ok()),
         state: trial.state.word().to_owned(),

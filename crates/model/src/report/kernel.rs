@@ -188,11 +188,11 @@ mod tests {
         let mut story = Story::finished(asked, workloads(&["reader"]), vec![booting_host("a", &["sata-hdd"])], |_, arm, round, _| {
             100e6 * noise(arm, round)
         });
-        for trial in story.trials.iter_mut().filter(|trial| trial.id.arm == 1 && trial.id.round < panics) {
+        for trial in story.trials.iter_mut().filter(|trial| trial.id.arm == 1 && trial.id.run < panics) {
             let crash = Crash {
                 kind: CrashKind::Panic,
                 title: "Kernel panic - not syncing: Fatal exception".into(),
-                excerpt: format!("[    {}.0] bfq_dispatch_request+0x1b/0x40", trial.id.round),
+                excerpt: format!("[    {}.0] bfq_dispatch_request+0x1b/0x40", trial.id.run),
             };
             trial.state = TrialState::Failed(crash.failure("workload"));
         }
@@ -220,7 +220,7 @@ mod tests {
     fn a_panic_is_told_before_anything_was_compared() {
         let mut story = story(1);
         story.experiment.state = crate::experiment::state::ExperimentState::Running;
-        for trial in story.trials.iter_mut().filter(|trial| trial.id.round > 0) {
+        for trial in story.trials.iter_mut().filter(|trial| trial.id.run > 0) {
             trial.state = TrialState::Queued;
         }
         let headline = story.report().headline;

@@ -5,6 +5,7 @@
 pub mod build;
 pub mod headline;
 pub mod kernel;
+pub mod spread;
 pub mod time;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use crate::time::TimestampMs;
 use crate::workload::metric::{Better, Role};
 
 pub use kernel::{KernelFaults, ReportKernel};
+pub use spread::BootSpread;
 pub use time::TimeSpent;
 
 /// Everything about one experiment.
@@ -72,6 +74,12 @@ pub struct Report {
     /// Where the time went.
     #[serde(default)]
     pub time: TimeSpent,
+    /// Runs of each boot; their mean is one replicate.
+    #[serde(default = "one")]
+    pub runs_per_boot: u32,
+    /// How many would pay off, once boots with several runs have shown it.
+    #[serde(default)]
+    pub spread: Option<BootSpread>,
     /// Nominal level of a single comparison.
     pub alpha: f64,
     /// The verdict in one sentence.
@@ -92,6 +100,10 @@ pub struct Report {
     pub cells: Vec<CellReport>,
     /// What of the matrix could not be run.
     pub impossible: Vec<Impossible>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// Comparisons by kind of verdict.
@@ -201,11 +213,14 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// One value.
+/// One replicate: the value of a trial, or the mean of the logs of the runs of one boot, as a value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Its trial.
+    /// Its trial; the first one of several runs.
     pub trial: TrialId,
+    /// Runs it is made of.
+    #[serde(default = "one")]
+    pub runs: u32,
     /// Its round, from 0.
     pub round: u32,
     /// Place of the trial among all of the cell, in the order in which they ran, from 0.
@@ -246,6 +261,9 @@ pub struct TrialReport {
     pub id: TrialId,
     /// Its round, from 0.
     pub round: u32,
+    /// Its run in the boot, from 0.
+    #[serde(default)]
+    pub run: u32,
     /// Its arm.
     pub arm: u32,
     /// Place in run order, from 0; none when it has not run.

@@ -9,9 +9,9 @@ mod reference;
 mod verdicts;
 
 use blklab_stats::{
-    Arm, MeanSd, Moments, Nested, Ranking, Shifts, a12, bh, bonferroni, break_even_cv, brown_forsythe, by, cohen_d, combined_p, compare_summary,
-    describe, dist, fieller_interval, hedges_correction, hedges_g, holm, levene_mean, mann_kendall, mann_whitney, median, modified_z,
-    outliers, paired, pct_from_log, quantile, sen_slope, runs_per_boot, tost, two_modes, variance_ratio, welch,
+    Arm, MeanSd, Moments, Nested, Ranking, Shifts, a12, bh, bonferroni, break_even_cv, brown_forsythe, by, cohen_d, combined_p,
+    compare_summary, describe, dist, fieller_interval, hedges_correction, hedges_g, holm, levene_mean, mann_kendall, mann_whitney, median,
+    modified_z, outliers, paired, pct_from_log, quantile, runs_per_boot, sen_slope, tost, two_modes, variance_ratio, welch,
 };
 use harness::{Case, each_case, floats, vectors};
 use reference::{bartlett, permutation};

@@ -61,7 +61,7 @@ impl<'a> CellPage<'a> {
             metrics: (0..series).map(|metric| MetricSection::new(cell, metric)).collect(),
             environment: environment::of_cell(cell),
             phases: trials::phases(cell),
-            trials: TrialTable::new(cell, now),
+            trials: TrialTable::new(report.runs_per_boot, cell, now),
             previous: at.checked_sub(1).map(|at| report.cells[at].id.cell),
             next: report.cells.get(at + 1).map(|cell| cell.id.cell),
         })

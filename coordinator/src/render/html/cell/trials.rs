@@ -17,7 +17,8 @@ pub(super) struct TrialTable {
 pub(super) struct TrialRow {
     pub(super) id: String,
     pub(super) order: String,
-    pub(super) round: u32,
+    /// `3`, or `3.2` for the second of several runs.
+    pub(super) round: String,
     pub(super) arm: u32,
     pub(super) label: String,
     pub(super) state: String,
@@ -40,7 +41,7 @@ pub(super) struct PhaseRow {
 }
 
 impl TrialTable {
-    pub(super) fn new(cell: &CellReport, now: TimestampMs) -> TrialTable {
+    pub(super) fn new(runs_per_boot: u32, cell: &CellReport, now: TimestampMs) -> TrialTable {
         let series = cell.arms.first().map_or(&[][..], |arm| &arm.series);
         let values = |metric: &str| cell.trials.iter().filter_map(|trial| trial.values.get(metric).copied()).collect::<Vec<_>>();
         let scales: Vec<(&str, Scale)> = series.iter().map(|s| (s.metric.as_str(), Scale::of(&s.unit, values(&s.metric)))).collect();
@@ -50,19 +51,19 @@ impl TrialTable {
         };
         TrialTable {
             metrics: scales.iter().map(heading).collect(),
-            rows: cell.trials.iter().map(|trial| TrialRow::new(cell, trial, &scales, now)).collect(),
+            rows: cell.trials.iter().map(|trial| TrialRow::new(runs_per_boot, cell, trial, &scales, now)).collect(),
         }
     }
 }
 
 impl TrialRow {
-    fn new(cell: &CellReport, trial: &TrialReport, scales: &[(&str, Scale)], now: TimestampMs) -> TrialRow {
+    fn new(runs_per_boot: u32, cell: &CellReport, trial: &TrialReport, scales: &[(&str, Scale)], now: TimestampMs) -> TrialRow {
         let value = |(metric, scale): &(&str, Scale)| trial.values.get(*metric).map(|value| scale.number(*value)).unwrap_or_default();
         let phases: Vec<String> = trial.phases.iter().map(|(phase, ms)| format!("{phase} {}", span(*ms))).collect();
         TrialRow {
             id: trial.id.to_string(),
             order: trial.order.map(|order| (order + 1).to_string()).unwrap_or_default(),
-            round: trial.round + 1,
+            round: if runs_per_boot > 1 { format!("{}.{}", trial.round + 1, trial.run + 1) } else { (trial.round + 1).to_string() },
             arm: trial.arm,
             label: cell.arms.get(trial.arm as usize).map(|arm| arm.label.clone()).unwrap_or_default(),
             state: trial.state.clone(),
@@ -104,7 +105,7 @@ mod tests {
     #[test]
     fn trials_share_units_and_failures_say_whose_fault() {
         let report = testing::schedulers();
-        let table = TrialTable::new(&report.cells[0], NOW);
+        let table = TrialTable::new(report.runs_per_boot, &report.cells[0], NOW);
         assert_eq!(table.metrics, ["rt_rate, MB/s", "be_rate, MB/s", "rt_over_be"]);
         let failed = table.rows.iter().find_map(|row| row.failure.as_ref()).unwrap();
         assert!(failed.starts_with("by the lab, at mkfs: "), "{failed}");

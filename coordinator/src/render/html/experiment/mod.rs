@@ -38,6 +38,7 @@ pub struct ExperimentPage<'a> {
     releases: Vec<String>,
     kernels: Vec<KernelRow>,
     /// Where the time went.
+    runs: Option<String>,
     time: Option<String>,
     /// What the virtual clock cannot show.
     clock: Option<&'static str>,
@@ -100,6 +101,7 @@ impl<'a> ExperimentPage<'a> {
             took: report.started.map(|started| span((report.finished.unwrap_or(now) - started).0.unsigned_abs())),
             releases: report.hosts.iter().map(|host| host.facts.kernel_release.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
             kernels: report.kernels.iter().map(KernelRow::new).collect(),
+            runs: kernel::runs(report),
             time: kernel::time(report),
             clock: (report.clock == Clock::Virtual).then_some(kernel::VIRTUAL),
             faults: lists::kernel_faults(report),

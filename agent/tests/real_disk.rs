@@ -176,13 +176,14 @@ fn file(name: &str, mib: u64) -> ResolvedLoad {
 /// A trial on ext4 that does nothing yet.
 fn mounted(disk: &str, scheduler: &str, tasks: Vec<ResolvedLoad>) -> TrialSpec {
     TrialSpec {
+        memory_cap_bytes: None,
         seed: 0,
         trial: "x1.c0.r0.a0".parse().unwrap(),
         attempt: 1,
         disks: vec![disk.parse().unwrap()],
         scheduler: Scheduler { name: scheduler.into(), tunables: Tunables::new(), label: scheduler.into() },
         tunables: QueueTunables::default(),
-        format: Format::Made { kind: "ext4".into(), mkfs: Vec::new(), mount: "noatime".into() },
+        format: Format::Made { kind: "ext4".into(), mkfs: Vec::new(), mount: "noatime".into(), journal_ioprio: None },
         workload: ResolvedWorkload {
             name: "test".parse().unwrap(),
             version: 1,
@@ -330,13 +331,65 @@ fn every_file_system_of_the_host() {
             continue;
         }
         let mut spec = mounted("loop-c", "none", vec![program("reader", &["dd", "if={dir}/x", "of=/dev/null", "bs=1M"])]);
-        spec.format = Format::Made { kind: kind.into(), mkfs: Vec::new(), mount: String::new() };
+        spec.format = Format::Made { kind: kind.into(), mkfs: Vec::new(), mount: String::new(), journal_ioprio: None };
         spec.workload.prepare = vec![file("x", 4)];
         let cycle = lab.run(&spec);
         completed(&cycle);
         assert_eq!(environment(&cycle)["mount.type"], kind);
         assert_eq!(lab.disk("loop-c").health, DiskHealth::Usable, "{kind} left something behind");
     }
+    lab.close();
+}
+
+/// With less memory than the file, a second read finds little of it in the page cache; with more, all of it.
+#[test]
+fn a_cap_on_memory_holds_for_the_page_cache() {
+    let Some(_alone) = alone() else { return };
+    let mut lab = Lab::new();
+    let read = "dd if={dir}/x of=/dev/null bs=1M";
+    let from_disk = |cycle: &Cycle| -> u64 { text(cycle, "second.out").trim().parse().unwrap() };
+    let twice = format!(
+        "{read} && read -r a b before rest < /sys/block/$(basename {{disk}})/stat && {read} && read -r a b after rest < /sys/block/$(basename {{disk}})/stat"
+    );
+    let mut spec =
+        mounted("loop-a", "none", vec![shell("second", &format!("({twice} && echo $(( (after - before) / 2048 ))) 2>/dev/null"))]);
+    spec.workload.prepare = vec![file("x", 48)];
+    spec.workload.space_bytes = 48 * MIB;
+    let cycle = lab.run(&spec);
+    completed(&cycle);
+    assert!(from_disk(&cycle) < 2, "MiB read again without a cap: {}", from_disk(&cycle));
+    spec.memory_cap_bytes = Some(24 * MIB);
+    let cycle = lab.run(&spec);
+    completed(&cycle);
+    assert!(from_disk(&cycle) > 24, "MiB read again under a cap: {}", from_disk(&cycle));
+    assert_eq!(environment(&cycle)["memory.cap"], "24 MiB");
+    lab.close();
+}
+
+/// The priority of the journal thread is an axis that needs no patch: while the tasks run, the kernel's own tool sees it.
+#[test]
+fn the_journal_thread_has_the_priority_that_was_asked() {
+    let Some(_alone) = alone() else { return };
+    let mut lab = Lab::new();
+    let name = lab.device("loop-a").trim_start_matches("/dev/").to_owned();
+    let look = format!("grep -lx 'jbd2/{name}-8' /proc/[0-9]*/comm | cut -d/ -f3 | xargs ionice -p");
+    // What ext4 gives it by itself: DEFAULT_JOURNAL_IOPRIO of fs/ext4/super.c.
+    for (asked, seen) in [(Some("realtime:4"), "realtime: prio 4"), (Some("idle"), "idle"), (None, "best-effort: prio 3")] {
+        let mut spec = mounted("loop-a", "none", vec![shell("look", &look)]);
+        let priority = asked.map(|text| text.parse().unwrap());
+        spec.format = Format::Made { kind: "ext4".into(), mkfs: Vec::new(), mount: String::new(), journal_ioprio: priority };
+        let cycle = lab.run(&spec);
+        completed(&cycle);
+        assert_eq!(text(&cycle, "look.out").trim(), seen);
+        assert_eq!(environment(&cycle).get("journal.ioprio").copied(), asked);
+    }
+
+    let priority = Some("realtime:4".parse().unwrap());
+    let mut spec = mounted("loop-a", "none", vec![shell("look", &look)]);
+    let without = vec!["-O".into(), "^has_journal".into()];
+    spec.format = Format::Made { kind: "ext4".into(), mkfs: without, mount: String::new(), journal_ioprio: priority };
+    let cycle = lab.run(&spec);
+    assert!(failure(&cycle).message.contains("no thread writes a journal"), "{:?}", failure(&cycle));
     lab.close();
 }
 
@@ -490,6 +543,7 @@ fn an_experiment_reaches_no_other_disk() {
         kind: kind.into(),
         mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect(),
         mount: mount.into(),
+        journal_ioprio: None,
     };
     let cases = [
         (made("btrfs", &[&other], ""), "mkfs.btrfs"),
@@ -633,10 +687,11 @@ fn failures_of_tasks_are_quoted() {
     let cycle = lab.run(&spec);
     assert!(failure(&cycle).message.starts_with("there is no `queue/iosched/slice_idel`"), "{:?}", failure(&cycle));
     spec.scheduler.tunables.clear();
-    spec.format = Format::Made { kind: "ext4".into(), mkfs: vec!["-O".into(), "nonesuch".into()], mount: String::new() };
+    spec.format =
+        Format::Made { kind: "ext4".into(), mkfs: vec!["-O".into(), "nonesuch".into()], mount: String::new(), journal_ioprio: None };
     let cycle = lab.run(&spec);
     assert_eq!((failure(&cycle).fault, failure(&cycle).step.as_str()), (Fault::Workload, "mkfs.ext4"));
-    spec.format = Format::Made { kind: "ext4".into(), mkfs: Vec::new(), mount: "nonesuch=1".into() };
+    spec.format = Format::Made { kind: "ext4".into(), mkfs: Vec::new(), mount: "nonesuch=1".into(), journal_ioprio: None };
     let cycle = lab.run(&spec);
     assert_eq!((failure(&cycle).fault, failure(&cycle).step.as_str()), (Fault::Workload, "mount"));
     lab.close();

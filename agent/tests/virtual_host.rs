@@ -218,13 +218,14 @@ fn shell(name: &str, line: &str) -> ResolvedLoad {
 fn trial(disk: &blklab_model::id::DiskId, tasks: Vec<ResolvedLoad>) -> TrialSpec {
     let write = Load::Builtin(Builtin::WriteFile { path: "{dir}/x".into(), bytes: 2 << 20 });
     TrialSpec {
+        memory_cap_bytes: None,
         seed: 1,
         trial: "x1.c0.r0.a0".parse().unwrap(),
         attempt: 1,
         disks: vec![disk.clone()],
         scheduler: Scheduler { name: "bfq".into(), tunables: Tunables::new(), label: "bfq".into() },
         tunables: QueueTunables::default(),
-        format: Format::Made { kind: "ext4".into(), mkfs: Vec::new(), mount: "noatime".into() },
+        format: Format::Made { kind: "ext4".into(), mkfs: Vec::new(), mount: "noatime".into(), journal_ioprio: None },
         workload: ResolvedWorkload {
             name: "test".parse().unwrap(),
             version: 1,

@@ -69,7 +69,7 @@ pub enum IntakeError {
 /// Accepts a submission, or says why not.
 pub async fn accept(lab: &Lab, submit: Submit) -> Result<Submitted, IntakeError> {
     let file = submit.file.name.clone();
-    let mut experiment = blklab_model::experiment::file::parse(&file, &submit.file.text)?;
+    let mut experiment = blklab_model::experiment::file::parse_at(&file, &submit.file.text, submit.overrides.scale.as_deref())?;
     override_values(&mut experiment, &submit.overrides, &file)?;
     let workloads = library::workloads(&submit.workloads)?;
     let seed = experiment.seed.unwrap_or_else(draw_seed);
@@ -163,7 +163,8 @@ fn new_experiment(
 /// Says at the head of the kept file what the command line changed, so that whoever submits it again knows. A seed is not said: the
 /// report shows the one that was used.
 fn remark(overrides: &Overrides) -> String {
-    let mut flags: Vec<String> = overrides.rounds.iter().map(|rounds| format!("--rounds {rounds}")).collect();
+    let mut flags: Vec<String> = overrides.scale.iter().map(|scale| format!("--scale {scale}")).collect();
+    flags.extend(overrides.rounds.iter().map(|rounds| format!("--rounds {rounds}")));
     flags.extend(overrides.runs_per_boot.iter().map(|runs| format!("--runs-per-boot {runs}")));
     flags.extend(overrides.parameters.iter().map(|(name, value)| format!("--set {name}='{value}'")));
     flags.extend(overrides.only.iter().map(|(axis, values)| format!("--only {axis}='{}'", values.join(","))));

@@ -353,3 +353,22 @@ async fn a_waiting_claim_is_answered_when_work_comes() {
     let (job, submitted) = tokio::join!(waiting, client.submit(&submit));
     assert_eq!(job.unwrap().unwrap().job.experiment, submitted.unwrap().id);
 }
+
+#[tokio::test]
+async fn a_scale_asks_the_same_question_elsewhere() {
+    let lab = TestLab::new().await;
+    let host = lab.host("lab-1", &["sata-hdd", "ssd"]).await;
+    let mut submit = submission(&[]);
+    submit.file.text.push_str("\n[scale.other]\nrounds = 3\nmemory_cap = \"64 MiB\"\nmatrix.disk_class = [\"ssd\"]\n");
+    submit.overrides.scale = Some("other".into());
+    let submitted = lab.client().submit(&submit).await.unwrap();
+    assert_eq!(submitted.trials, 6);
+    let job = host.claim().await.unwrap().unwrap();
+    assert_eq!(job.trials[0].memory_cap_bytes, Some(64 << 20));
+    assert_eq!(lab.client().report(submitted.id).await.unwrap().cells[0].disk_class.as_str(), "ssd");
+    let kept = lab.client().page(&format!("/experiments/{}.toml", submitted.id)).await.unwrap();
+    assert!(kept.starts_with("# Submitted with: --scale other\n"), "{kept}");
+    submit.overrides.scale = Some("huge".into());
+    let error = lab.client().submit(&submit).await.unwrap_err().to_string();
+    assert!(error.contains("unknown scale `huge`") && error.contains("known: other"), "{error}");
+}

@@ -111,7 +111,7 @@ struct RunArgs {
 #[derive(Debug, Args)]
 struct LaunchArgs {
     #[arg(long)]
-    cgroup: Option<PathBuf>,
+    cgroup: Vec<PathBuf>,
     #[arg(long)]
     ioprio: Option<IoPriority>,
     /// JSON of a built-in task.
@@ -206,7 +206,7 @@ fn parse_builtin(json: &str) -> Result<Builtin, String> {
 impl From<LaunchArgs> for Launch {
     fn from(args: LaunchArgs) -> Self {
         let task = args.builtin.map_or(Task::Program(args.argv), Task::Builtin);
-        Launch { cgroup: args.cgroup, io_priority: args.ioprio, task }
+        Launch { cgroups: args.cgroup, io_priority: args.ioprio, task }
     }
 }
 
@@ -245,8 +245,12 @@ mod tests {
     fn a_launch_survives_the_command_line() {
         let builtin = Builtin::TreeRead { path: "/mnt/a b".into(), block_bytes: 512 };
         let launches = [
-            Launch { cgroup: None, io_priority: None, task: Task::Program(vec!["dd".into(), "--help".into(), "--".into()]) },
-            Launch { cgroup: Some("/sys/fs/cgroup/x".into()), io_priority: Some(IoPriority::Realtime(0)), task: Task::Builtin(builtin) },
+            Launch { cgroups: Vec::new(), io_priority: None, task: Task::Program(vec!["dd".into(), "--help".into(), "--".into()]) },
+            Launch {
+                cgroups: vec!["/sys/fs/cgroup/x".into(), "/sys/fs/cgroup/y".into()],
+                io_priority: Some(IoPriority::Realtime(0)),
+                task: Task::Builtin(builtin),
+            },
         ];
         for launch in launches {
             let argv = std::iter::once("blklab-agent".into()).chain(launch.args());

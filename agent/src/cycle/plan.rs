@@ -30,7 +30,7 @@ pub fn plan(spec: &TrialSpec) -> Result<Vec<Step>, Failure> {
     }
     let mut steps = check(spec);
     match (&spec.workload.target, &spec.format) {
-        (Target::Mounted, Format::Made { kind, mkfs, mount }) => {
+        (Target::Mounted, Format::Made { kind, mkfs, mount, journal_ioprio }) => {
             let options = quiet_options(kind, mount);
             let mount =
                 || step(Phase::Mkfs, Action::Mount { kind: kind.clone(), options: options.clone() }, LONG).undone_by(Action::Unmount);
@@ -41,7 +41,10 @@ pub fn plan(spec: &TrialSpec) -> Result<Vec<Step>, Failure> {
             steps.push(step(Phase::Settle, Action::Unmount, LONG));
             steps.extend(set_queue(spec));
             steps.push(Step { phase: Phase::Settle, ..mount() });
+            let priority = *journal_ioprio;
+            steps.extend(priority.map(|priority| step(Phase::Settle, Action::SetJournalPriority { priority }, SHORT)));
             steps.extend(measure(spec));
+            steps.extend(priority.map(|priority| step(Phase::Verify, Action::VerifyJournalPriority { priority }, SHORT)));
             let read_only = options.split(',').any(|option| option == "ro");
             steps.push(step(Phase::Verify, Action::VerifyMount { read_only }, SHORT));
         }
@@ -91,6 +94,7 @@ fn set_queue(spec: &TrialSpec) -> impl Iterator<Item = Step> {
 fn measure(spec: &TrialSpec) -> Vec<Step> {
     let workload = &spec.workload;
     let mut steps = vec![step(Phase::Settle, Action::DropCaches, LONG), step(Phase::Settle, Action::Limit, SHORT)];
+    steps.extend(spec.memory_cap_bytes.map(|bytes| step(Phase::Settle, Action::CapMemory { bytes }, SHORT)));
     for load in &workload.background {
         steps.push(step(Phase::Workload, Action::StartBackground { load: load.clone() }, SHORT).undone_by(Action::StopBackground));
     }

@@ -156,13 +156,14 @@ impl Machine for ScriptedMachine {
 pub fn mounted_trial() -> TrialSpec {
     let tunables = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect::<Tunables>();
     TrialSpec {
+        memory_cap_bytes: None,
         seed: 0,
         trial: "x1.c0.r0.a0".parse().expect("a trial"),
         attempt: 1,
         disks: vec![disk_id()],
         scheduler: Scheduler { name: "bfq".into(), tunables: tunables(&[("low_latency", "0")]), label: "bfq".into() },
         tunables: QueueTunables { values: tunables(&[("read_ahead_kb", "128")]), label: "ra 128".into() },
-        format: Format::Made { kind: "ext4".into(), mkfs: vec!["-b".into(), "4096".into()], mount: "noatime".into() },
+        format: Format::Made { kind: "ext4".into(), mkfs: vec!["-b".into(), "4096".into()], mount: "noatime".into(), journal_ioprio: None },
         workload: ResolvedWorkload {
             name: "two-readers".parse().expect("a workload"),
             version: 1,
@@ -188,6 +189,7 @@ pub fn raw_trial() -> TrialSpec {
         ..mounted.workload.clone()
     };
     TrialSpec {
+        memory_cap_bytes: None,
         seed: 0,
         scheduler: Scheduler { tunables: HashMap::new().into_iter().collect(), ..mounted.scheduler.clone() },
         tunables: QueueTunables::default(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use blklab_model::id::DiskId;
 use blklab_model::scheduler::Tunables;
+use blklab_model::workload::command::IoPriority;
 use blklab_model::workload::resolve::ResolvedLoad;
 
 /// One step of a trial.
@@ -129,10 +130,20 @@ pub enum Action {
         /// What is written.
         value: String,
     },
+    /// Sets the I/O priority of the journal threads and reads it back.
+    SetJournalPriority {
+        /// What they get.
+        priority: IoPriority,
+    },
     /// Empties the page cache, dentries and inodes.
     DropCaches,
     /// Sets the limits of the disk below on the trial's control group.
     Limit,
+    /// Caps the memory of all loads that start from now on.
+    CapMemory {
+        /// Page cache included.
+        bytes: u64,
+    },
     /// Starts a background load.
     StartBackground {
         /// Which.
@@ -151,6 +162,11 @@ pub enum Action {
         scheduler: String,
         /// Values by name below `queue/`.
         tunables: Tunables,
+    },
+    /// The journal threads must still have it.
+    VerifyJournalPriority {
+        /// What they got.
+        priority: IoPriority,
     },
     /// The file system must still be mounted, and writable unless it was mounted read-only.
     VerifyMount {
@@ -181,8 +197,10 @@ impl fmt::Display for Action {
             Action::Sync => f.write_str("sync"),
             Action::SetScheduler { name } => write!(f, "set scheduler {name}"),
             Action::SetTunable { file, value } => write!(f, "set {file}={value}"),
+            Action::SetJournalPriority { priority } => write!(f, "set journal priority {priority}"),
             Action::DropCaches => f.write_str("drop caches"),
             Action::Limit => f.write_str("limit the disk below"),
+            Action::CapMemory { .. } => f.write_str("cap memory"),
             Action::StartBackground { load } => write!(f, "background {}", load.name),
             Action::StopBackground => f.write_str("stop background"),
             Action::Measure { tasks } => {
@@ -190,6 +208,7 @@ impl fmt::Display for Action {
                 write!(f, "tasks {}", names.join(", "))
             }
             Action::VerifyQueues { .. } => f.write_str("verify queue"),
+            Action::VerifyJournalPriority { .. } => f.write_str("verify journal priority"),
             Action::VerifyMount { .. } => f.write_str("verify mount"),
         }
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use blklab_model::disk::{Disk, DiskFacts, DiskHealth};
-use blklab_model::experiment::file::check_mkfs;
+use blklab_model::filesystem::words::check_mkfs;
 use blklab_model::id::{DiskClass, DiskId};
 use blklab_model::outcome::Fault;
 

@@ -57,10 +57,25 @@ impl LabHost {
     }
 
     pub(super) fn close_group(&mut self) -> Result<(), Problem> {
-        let Some(path) = self.trial.group.take() else { return Ok(()) };
-        cgroup::remove(&path).map_err(fault(Fault::Lab))?;
-        cgroup::remove_parent(&path);
-        self.state.journal.gave_back(&Made::Cgroup { path }).map_err(fault(Fault::Lab))
+        for path in [self.trial.group.take(), self.trial.memory_group.take()].into_iter().flatten() {
+            cgroup::remove(&path).map_err(fault(Fault::Lab))?;
+            cgroup::remove_parent(&path);
+            self.state.journal.gave_back(&Made::Cgroup { path }).map_err(fault(Fault::Lab))?;
+        }
+        Ok(())
+    }
+
+    /// After the preparation, which may write more than fits.
+    pub(super) fn cap_memory(&mut self, bytes: u64, record: &mut Record) -> Result<(), Problem> {
+        let path = self.state.memory.path(&self.state.mark).map_err(fault(Fault::Lab))?;
+        if self.trial.group.as_ref() != Some(&path) {
+            self.state.journal.will_make(Made::Cgroup { path: path.clone() }).map_err(fault(Fault::Lab))?;
+            self.trial.memory_group = Some(path.clone());
+        }
+        self.state.memory.make(&path).map_err(fault(Fault::Lab))?;
+        self.state.memory.cap(&path, bytes).map_err(fault(Fault::Lab))?;
+        record.note("memory.cap", format!("{} MiB", bytes >> 20));
+        Ok(())
     }
 
     /// After the preparation, which nobody measures and which should not take for ever.
@@ -140,7 +155,8 @@ impl LabHost {
 
     /// A load at the barrier: in its group, with its priority.
     fn ready(&self, load: &ResolvedLoad) -> Result<Load, Problem> {
-        let launch = Launch { cgroup: self.trial.group.clone(), io_priority: load.io_priority, task: self.task(load)? };
+        let cgroups = self.trial.group.iter().chain(&self.trial.memory_group).cloned().collect();
+        let launch = Launch { cgroups, io_priority: load.io_priority, task: self.task(load)? };
         let disk = self.disk(load.disk as usize)?;
         let folder = if disk.is_formatted { disk.dir.clone() } else { self.scratch_dir() };
         let started = self.launcher.start(&load.name, &launch, &folder, &self.trial.bell);

@@ -5,6 +5,7 @@
 mod disks;
 mod evidence;
 mod give_back;
+mod journal_thread;
 mod loads;
 mod loop_disks;
 mod queue;
@@ -59,6 +60,8 @@ struct Trial {
     /// In the order in which the workload counts them.
     disks: Vec<TakenDisk>,
     group: Option<PathBuf>,
+    /// Where memory is capped, if it is and elsewhere than in `group`.
+    memory_group: Option<PathBuf>,
     kernel_log: Option<KernelLog>,
     background: Vec<Running>,
     bell: Bell,
@@ -125,12 +128,15 @@ impl Machine for LabHost {
             Action::Sync => volume::sync(limit)?,
             Action::SetScheduler { name } => self.set_scheduler(name)?,
             Action::SetTunable { file, value } => self.set_tunable(file, value)?,
+            Action::SetJournalPriority { priority } => self.set_journal_priority(*priority, record)?,
             Action::DropCaches => self.drop_caches(limit)?,
             Action::Limit => self.limit(record)?,
+            Action::CapMemory { bytes } => self.cap_memory(*bytes, record)?,
             Action::StartBackground { load } => self.start_background(load)?,
             Action::StopBackground => self.stop_background(record)?,
             Action::Measure { tasks } => self.measure(tasks, record, stop)?,
             Action::VerifyQueues { scheduler, tunables } => self.verify_queues(scheduler, tunables, record)?,
+            Action::VerifyJournalPriority { priority } => self.verify_journal_priority(*priority)?,
             Action::VerifyMount { read_only } => self.verify_mount(*read_only, record)?,
         }
         Ok(())

@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::inventory::host;
 use crate::journal::Journal;
 use crate::sys::cgroup::Hierarchy;
+use crate::sys::memory_group::MemoryHierarchy;
 use crate::sys::roots::Roots;
 use crate::sys::{SysError, mount};
 
@@ -45,6 +46,7 @@ pub struct State {
     pub(super) mark: String,
     pub(super) roots: Roots,
     pub(super) hierarchy: Hierarchy,
+    pub(super) memory: MemoryHierarchy,
     pub(super) journal: Journal,
     /// Closing it lets the folder go.
     _lock: File,
@@ -63,9 +65,10 @@ impl State {
         // Backing files and mount points are compared with what the kernel says, and the kernel knows no symbolic links.
         let dir = dir.canonicalize().map_err(SysError::io(format!("resolve {}", dir.display())))?;
         let journal = Journal::open(&dir, &host::boot_id(&roots))?;
-        let hierarchy = Hierarchy::find(&mount::mounted(&roots.proc)?);
+        let mounted = mount::mounted(&roots.proc)?;
+        let (hierarchy, memory) = (Hierarchy::find(&mounted), MemoryHierarchy::find(&mounted));
         let inode = dir.metadata().map_err(SysError::io(format!("look at {}", dir.display())))?.ino();
-        Ok(State { dir, mark: format!("{}-{inode:x}", config.name), roots, hierarchy, journal, _lock: lock })
+        Ok(State { dir, mark: format!("{}-{inode:x}", config.name), roots, hierarchy, memory, journal, _lock: lock })
     }
 }
 

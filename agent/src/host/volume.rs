@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use blklab_model::experiment::file::check_mount;
+use blklab_model::filesystem::words::check_mount;
 use blklab_model::outcome::Fault;
 
 use super::disks::numbered;

@@ -44,7 +44,7 @@ fn control() -> std::io::Result<UnixStream> {
 
 fn prepare(launch: &Launch) -> sys::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(SysError::io("ask to die with the agent"))?;
-    if let Some(group) = &launch.cgroup {
+    for group in &launch.cgroups {
         cgroup::join(group)?;
     }
     if let Some(priority) = launch.io_priority {

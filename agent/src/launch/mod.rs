@@ -28,7 +28,7 @@ use blklab_model::workload::command::{Builtin, IoPriority};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// Folder of the control group to join.
-    pub cgroup: Option<PathBuf>,
+    pub cgroups: Vec<PathBuf>,
     /// I/O priority to take.
     pub io_priority: Option<IoPriority>,
     /// What to become.
@@ -56,7 +56,7 @@ impl Launch {
     /// Arguments after the name of the agent's program; `main` parses them back.
     pub fn args(&self) -> Vec<OsString> {
         let mut args: Vec<OsString> = vec!["launch".into()];
-        if let Some(cgroup) = &self.cgroup {
+        for cgroup in &self.cgroups {
             args.extend(["--cgroup".into(), cgroup.clone().into_os_string()]);
         }
         if let Some(priority) = self.io_priority {

@@ -15,7 +15,7 @@ use super::{Result, SysError, files};
 use crate::clock;
 
 /// Parent of all groups of the lab, below the root of the hierarchy.
-const PARENT: &str = "blklab";
+pub(super) const PARENT: &str = "blklab";
 
 /// A killed process may need a moment to leave its group, and one in disk sleep until its I/O is done.
 const EMPTY_PATIENCE: Duration = Duration::from_secs(30);

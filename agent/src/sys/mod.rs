@@ -9,6 +9,7 @@ pub mod ioprio;
 pub mod kernel_log;
 pub mod limited;
 pub mod loop_device;
+pub mod memory_group;
 pub mod mount;
 pub mod process;
 pub mod roots;

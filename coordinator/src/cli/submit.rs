@@ -21,6 +21,7 @@ Examples:
   blklab submit experiments/rt-be-readers.toml --watch
   blklab submit rt-be-readers --rounds 10 --host lab-3     a shipped experiment, by name
   blklab submit rt-be-readers --only scheduler=none,bfq --only disk_class=ssd
+  blklab submit journal-priority --scale virtual           the same question at another scale
   blklab submit my.toml --set size='64 MiB'                a workload parameter for all cells")]
 pub(super) struct SubmitArgs {
     /// Experiment file, or the name of a shipped experiment
@@ -28,6 +29,9 @@ pub(super) struct SubmitArgs {
     /// Stay and follow it until it is over
     #[arg(long)]
     watch: bool,
+    /// Scale of the file: `[scale.NAME]` takes the place of what the file says elsewhere
+    #[arg(long, value_name = "NAME")]
+    scale: Option<String>,
     /// Rounds, in place of the file's
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
@@ -59,6 +63,7 @@ pub(super) async fn run(args: SubmitArgs) -> anyhow::Result<Ended> {
         workloads: workload_files(&args.file, args.workloads.as_deref())?,
         file,
         overrides: Overrides {
+            scale: args.scale,
             rounds: args.rounds,
             runs_per_boot: args.runs_per_boot,
             seed: args.seed,

@@ -139,6 +139,7 @@ fn trial_spec(experiment: &ExperimentRecord, cells: &[blklab_model::matrix::Cell
         tunables: setting.tunables.clone(),
         format: setting.filesystem.format.clone(),
         workload,
+        memory_cap_bytes: experiment.definition.memory_cap_bytes,
         seed: trial.seed,
     })
 }

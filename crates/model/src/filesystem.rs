@@ -1,9 +1,21 @@
 //! File systems as an axis: type, mkfs arguments and mount options; or the raw disk.
 
+pub mod words;
+
 use serde::{Deserialize, Serialize};
+
+use crate::workload::command::IoPriority;
 
 /// File systems that the agent knows how to make; each needs its `mkfs.TYPE` on the host.
 pub const KNOWN: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"];
+
+/// Those whose journal is written by a thread of the kernel with an I/O priority of its own (jbd2; ext3 mounts through ext4).
+pub const WITH_JOURNAL_THREAD: [&str; 2] = ["ext3", "ext4"];
+
+/// Is there such a thread?
+pub fn has_journal_thread(kind: &str) -> bool {
+    WITH_JOURNAL_THREAD.contains(&kind)
+}
 
 /// One value of the file-system axis.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -29,6 +41,9 @@ pub enum Format {
         mkfs: Vec<String>,
         /// Options of mount(8), comma separated, may be empty.
         mount: String,
+        /// I/O priority of the thread that writes the journal, set after the mount; none leaves what the kernel gives it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        journal_ioprio: Option<IoPriority>,
     },
 }
 

@@ -176,6 +176,9 @@ pub struct TrialSpec {
     pub format: Format,
     /// What is run.
     pub workload: ResolvedWorkload,
+    /// Bytes of memory for background loads and tasks together, page cache included; none leaves them what the host has.
+    #[serde(default)]
+    pub memory_cap_bytes: Option<u64>,
     /// Of disks that are modelled: equal for all arms of a cell in a round, so that they meet the same disk.
     #[serde(default)]
     pub seed: u64,

@@ -36,6 +36,9 @@ pub struct NamedText {
 /// Values of the command line over those of the experiment file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Overrides {
+    /// `--scale`: a table `[scale.NAME]` of the file, applied before all others.
+    #[serde(default)]
+    pub scale: Option<String>,
     /// `--rounds`.
     pub rounds: Option<u32>,
     /// `--runs-per-boot`: a number, or `auto`.

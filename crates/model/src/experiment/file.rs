@@ -1,5 +1,7 @@
 //! The TOML form of an experiment, read strictly.
 
+pub mod scale;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
@@ -8,12 +10,15 @@ use toml::Spanned;
 
 use super::axis::Axis;
 use super::{Experiment, Matrix, Parameters, RunsPerBoot};
+use crate::filesystem::words::{check_mkfs, check_mount};
 use crate::filesystem::{self, Filesystem, Format};
 use crate::id::{DiskClass, WorkloadName};
 use crate::kernel::{Clock, Kernel};
 use crate::scheduler::{self, QueueTunables, Scheduler, Tunables, tunables_label};
 use crate::source::{Source, SourceError, suggest};
+use crate::workload::command::IoPriority;
 use crate::workload::file::Scalar;
+use crate::workload::size;
 
 /// Rounds of one experiment: with fewer than three no test has any power (docs/statistics.md), and a hundred are three times the
 /// most that the method asks for.
@@ -22,14 +27,31 @@ pub const ROUNDS: RangeInclusive<u32> = 3..=100;
 /// Runs of one boot: the spread between boots stays, however many there are.
 pub const RUNS_PER_BOOT: RangeInclusive<u32> = 1..=10;
 
+/// Below this the programs themselves would not start.
+const MIN_MEMORY_CAP: u64 = 16 << 20;
+
 /// Values on one axis.
 const MAX_VALUES: usize = 64;
 
-/// Reads an experiment file; `file` is only for messages.
+/// Reads an experiment file as it stands; `file` is only for messages.
 pub fn parse(file: &str, text: &str) -> Result<Experiment, SourceError> {
+    parse_at(file, text, None)
+}
+
+/// Reads an experiment file at one of its [scales](scale), or as it stands. What the others say is checked too: a wrong one is found by
+/// its author and not years later.
+pub fn parse_at(file: &str, text: &str, scale: Option<&str>) -> Result<Experiment, SourceError> {
     let source = Source { file, text };
-    let raw: RawExperiment = source.parse()?;
-    Reader { source, raw: &raw }.read()
+    let read = |scale: Option<&str>| {
+        let mut raw: RawExperiment = source.parse()?;
+        scale::apply(&mut raw, scale, &source)?;
+        Reader { source, raw: &raw }.read()
+    };
+    let wanted = read(scale)?;
+    for other in scale::names(&source.parse()?) {
+        read(Some(&other))?;
+    }
+    Ok(wanted)
 }
 
 #[derive(Deserialize)]
@@ -45,6 +67,7 @@ struct RawExperiment {
     baseline: Option<Spanned<Scalar>>,
     rounds: Spanned<u32>,
     runs_per_boot: Option<Spanned<Scalar>>,
+    memory_cap: Option<Spanned<Scalar>>,
     seed: Option<u32>,
     #[serde(default)]
     aa_cells: u32,
@@ -55,6 +78,8 @@ struct RawExperiment {
     parameters: BTreeMap<String, Scalar>,
     #[serde(default)]
     parameters_by_disk_class: BTreeMap<Spanned<String>, BTreeMap<String, Scalar>>,
+    #[serde(default)]
+    scale: BTreeMap<String, Spanned<scale::RawScale>>,
 }
 
 #[derive(Deserialize)]
@@ -104,6 +129,7 @@ struct FilesystemTable {
     mkfs: Vec<String>,
     #[serde(default)]
     mount: String,
+    journal_ioprio: Option<String>,
     label: Option<String>,
 }
 
@@ -174,6 +200,7 @@ impl Reader<'_> {
             baseline,
             rounds: *raw.rounds.get_ref(),
             runs_per_boot: self.runs_per_boot()?,
+            memory_cap_bytes: self.memory_cap()?,
             seed: raw.seed.map(u64::from),
             aa_cells: raw.aa_cells,
             matrix,
@@ -211,6 +238,17 @@ impl Reader<'_> {
         let Some(word) = &self.raw.runs_per_boot else { return Ok(RunsPerBoot::default()) };
         let text = word.get_ref().text();
         text.parse().map_err(|help: BadRuns| self.source.at(word.span(), format!("runs_per_boot = {text}"), help.to_string()))
+    }
+
+    fn memory_cap(&self) -> Result<Option<u64>, SourceError> {
+        let Some(word) = &self.raw.memory_cap else { return Ok(None) };
+        let text = word.get_ref().text();
+        let refused = |help: String| self.source.at(word.span(), format!("memory_cap = \"{text}\""), help);
+        let bytes = size::parse(&text).map_err(|error| refused(error.to_string()))?;
+        if bytes < MIN_MEMORY_CAP {
+            return Err(refused(format!("at least {} MiB: programs need memory of their own", MIN_MEMORY_CAP >> 20)));
+        }
+        Ok(Some(bytes))
     }
 
     fn matrix(&self) -> Result<Matrix, SourceError> {
@@ -325,12 +363,14 @@ impl Reader<'_> {
     }
 
     fn filesystem(&self, spanned: &Spanned<RawFilesystem>) -> Result<Filesystem, SourceError> {
-        let (kind, mkfs, mount, label) = match spanned.get_ref() {
-            RawFilesystem::Kind(kind) => (kind.clone(), Vec::new(), String::new(), None),
-            RawFilesystem::Table(table) => (table.kind.clone(), table.mkfs.clone(), table.mount.clone(), table.label.clone()),
+        let (kind, mkfs, mount, journal, label) = match spanned.get_ref() {
+            RawFilesystem::Kind(kind) => (kind.clone(), Vec::new(), String::new(), None, None),
+            RawFilesystem::Table(table) => {
+                (table.kind.clone(), table.mkfs.clone(), table.mount.clone(), table.journal_ioprio.as_deref(), table.label.clone())
+            }
         };
         if kind == "raw" {
-            if !mkfs.is_empty() || !mount.is_empty() {
+            if !mkfs.is_empty() || !mount.is_empty() || journal.is_some() {
                 return Err(self.source.at(
                     spanned.span(),
                     "a raw disk takes no mkfs or mount options",
@@ -344,10 +384,21 @@ impl Reader<'_> {
             return Err(self.source.at(spanned.span(), format!("unknown file system `{kind}`"), help));
         }
         check_mkfs(&kind, &mkfs).and_then(|()| check_mount(&mount)).map_err(|bad| self.source.at(spanned.span(), bad.message, bad.help))?;
-        let words: Vec<&str> =
-            [kind.as_str(), mount.as_str()].into_iter().chain(mkfs.iter().map(String::as_str)).filter(|w| !w.is_empty()).collect();
+        let journal_ioprio = journal.map(|text| self.journal_ioprio(spanned.span(), &kind, text)).transpose()?;
+        let journal = journal_ioprio.map(|priority| format!("journal {priority}")).unwrap_or_default();
+        let words = [kind.as_str(), mount.as_str(), journal.as_str()];
+        let words: Vec<&str> = words.into_iter().chain(mkfs.iter().map(String::as_str)).filter(|w| !w.is_empty()).collect();
         let label = label.unwrap_or_else(|| words.join(" "));
-        Ok(Filesystem { label, format: Format::Made { kind, mkfs, mount } })
+        Ok(Filesystem { label, format: Format::Made { kind, mkfs, mount, journal_ioprio } })
+    }
+
+    fn journal_ioprio(&self, span: std::ops::Range<usize>, kind: &str, text: &str) -> Result<IoPriority, SourceError> {
+        let priority = text.parse().map_err(|help: String| self.source.at(span.clone(), format!("journal_ioprio = \"{text}\""), help))?;
+        if filesystem::has_journal_thread(kind) {
+            return Ok(priority);
+        }
+        let help = format!("{} have one", filesystem::WITH_JOURNAL_THREAD.join(" and "));
+        Err(self.source.at(span, format!("{kind} has no journal thread of its own"), help))
     }
 
     fn class_parameters(&self) -> Result<BTreeMap<DiskClass, Parameters>, SourceError> {
@@ -364,126 +415,6 @@ impl Reader<'_> {
 
     fn name<T: std::str::FromStr<Err = crate::id::BadId>>(&self, word: &Spanned<String>) -> Result<T, SourceError> {
         word.get_ref().parse().map_err(|error: crate::id::BadId| self.source.at(word.span(), error.to_string(), ""))
-    }
-}
-
-/// What an experiment may say to `mkfs.TYPE`.
-struct MkfsOptions {
-    kinds: &'static [&'static str],
-    /// Options without a value.
-    flags: &'static [&'static str],
-    /// Options with one.
-    valued: &'static [&'static str],
-}
-
-/// From mke2fs(8), mkfs.xfs(8), mkfs.btrfs(8), mkfs.f2fs(8). A list of what is allowed, for only its options tell what a word means: the
-/// same bare word is the value of one and a second device after another. Left out are options that read or write other files (ext4 `-d`,
-/// `-l`, `-z`; xfs `-c`, `-p`; btrfs `--rootdir`; f2fs `-c`), and those that make something else or nothing at all.
-const MKFS_OPTIONS: [MkfsOptions; 4] = [
-    MkfsOptions {
-        kinds: &["ext2", "ext3", "ext4"],
-        flags: &["-c", "-D", "-F", "-j", "-q", "-v"],
-        valued: &["-b", "-C", "-e", "-E", "-g", "-G", "-i", "-I", "-J", "-L", "-m", "-N", "-o", "-O", "-r", "-T", "-U"],
-    },
-    MkfsOptions { kinds: &["xfs"], flags: &["-f", "-K", "-q"], valued: &["-b", "-d", "-i", "-l", "-L", "-m", "-n", "-r", "-s"] },
-    MkfsOptions {
-        kinds: &["btrfs"],
-        flags: &["-f", "-K", "-M", "-q", "-v", "--force", "--nodiscard", "--mixed", "--quiet", "--verbose"],
-        #[rustfmt::skip]
-        valued: &[
-            "-b", "-d", "-L", "-m", "-n", "-O", "-R", "-s", "-U", "--byte-count", "--checksum", "--csum", "--data", "--features", "--label",
-            "--metadata", "--nodesize", "--runtime-features", "--sectorsize", "--uuid",
-        ],
-    },
-    MkfsOptions {
-        kinds: &["f2fs"],
-        flags: &["-f", "-i", "-m", "-q", "-r"],
-        valued: &["-a", "-C", "-d", "-e", "-E", "-g", "-l", "-o", "-O", "-R", "-s", "-t", "-T", "-U", "-w", "-z"],
-    },
-];
-
-/// Keys of sub-options and mount options that name another device, even one without a slash (`LABEL=...`, a device number).
-const OTHER_DEVICES: [&str; 7] = ["device", "file", "journal_dev", "journal_path", "logdev", "name", "rtdev"];
-
-/// A word for mkfs or mount that could reach beyond the disk under test.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}; {help}")]
-pub struct BadWord {
-    /// What is wrong.
-    pub message: String,
-    /// What would be right.
-    pub help: String,
-}
-
-/// Arguments of `mkfs.TYPE` from an experiment: known options and their values, none of which names a file or another device.
-pub fn check_mkfs(kind: &str, args: &[String]) -> Result<(), BadWord> {
-    let program = format!("mkfs.{kind}");
-    let Some(known) = MKFS_OPTIONS.iter().find(|known| known.kinds.contains(&kind)) else {
-        let help = format!("known: {}", filesystem::KNOWN.join(", "));
-        return Err(BadWord { message: format!("unknown file system `{kind}`"), help });
-    };
-    let mut words = args.iter().map(String::as_str);
-    while let Some(word) = words.next() {
-        check_path(&program, word)?;
-        if known.flags.contains(&word) {
-            continue;
-        }
-        let value = match known.value_of(word) {
-            None => {
-                let help = format!("it takes {} and, each with its value, {}", known.flags.join(" "), known.valued.join(" "));
-                return Err(BadWord { message: format!("an experiment may not say `{word}` to {program}"), help });
-            }
-            Some(Value::Inside(value)) => Some(value),
-            Some(Value::Next) => words.next(),
-        };
-        // A value like an option would make the next word bare; a missing one would swallow the device.
-        let Some(value) = value.filter(|value| !value.is_empty() && !value.starts_with('-')) else {
-            return Err(BadWord { message: format!("`{word}` of {program} lacks its value"), help: "give it as the next word".to_owned() });
-        };
-        check_path(&program, value)?;
-        check_keys(&program, value)?;
-    }
-    Ok(())
-}
-
-/// Mount options from an experiment: none names a file or another device.
-pub fn check_mount(options: &str) -> Result<(), BadWord> {
-    check_path("mount", options)?;
-    check_keys("mount", options)
-}
-
-/// Where the value of an option is.
-enum Value<'a> {
-    /// `-b4096`, `--nodesize=16k`.
-    Inside(&'a str),
-    /// `-b 4096`.
-    Next,
-}
-
-impl MkfsOptions {
-    fn value_of<'a>(&self, word: &'a str) -> Option<Value<'a>> {
-        if self.valued.contains(&word) {
-            return Some(Value::Next);
-        }
-        let inside = if word.starts_with("--") { word.split_once('=') } else { word.split_at_checked(2) };
-        inside.filter(|(option, _)| self.valued.contains(option)).map(|(_, value)| Value::Inside(value))
-    }
-}
-
-const ONE_DISK: &str = "leave it out: a trial has one disk, and the agent names it by itself";
-
-fn check_path(program: &str, word: &str) -> Result<(), BadWord> {
-    if !word.contains('/') {
-        return Ok(());
-    }
-    Err(BadWord { message: format!("`{word}` for {program} names a path"), help: ONE_DISK.to_owned() })
-}
-
-fn check_keys(program: &str, value: &str) -> Result<(), BadWord> {
-    let mut keys = value.split(',').filter_map(|part| part.split_once('=')).map(|(key, _)| key.trim());
-    match keys.find(|key| OTHER_DEVICES.contains(key)) {
-        Some(key) => Err(BadWord { message: format!("`{key}=` for {program} names another device"), help: ONE_DISK.to_owned() }),
-        None => Ok(()),
     }
 }
 
@@ -520,65 +451,6 @@ size = "64 MiB"
         assert_eq!(experiment.matrix.labels(&Axis::Kernel), ["as-booted"]);
     }
 
-    fn mkfs(kind: &str, line: &str) -> Result<(), BadWord> {
-        check_mkfs(kind, &line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn mkfs_and_mount_take_their_own_options() {
-        let lines = [
-            ("ext4", "-b 4096 -O ^has_journal,extent -E lazy_itable_init=0 -m0 -L name"),
-            ("ext3", "-J size=16"),
-            ("xfs", "-m crc=1,reflink=0 -d agcount=4 -l size=64m,lazy-count=1 -i size=512 -K"),
-            ("btrfs", "-O ^extref --nodesize=16k --data single -m dup"),
-            ("f2fs", "-O extra_attr -s 2"),
-            ("ext2", ""),
-        ];
-        for (kind, line) in lines {
-            assert_eq!(mkfs(kind, line), Ok(()));
-        }
-        for options in ["", "noatime", "data=journal,commit=30", "ssd, compress=zstd:3"] {
-            assert_eq!(check_mount(options), Ok(()));
-        }
-    }
-
-    /// Each of these makes one of the programs open something else than the disk under test.
-    #[test]
-    fn no_word_reaches_another_disk() {
-        let lines = [
-            ("btrfs", "/dev/sdb"),
-            ("btrfs", "sdb"),
-            ("btrfs", "-d raid0 sdb"),
-            ("btrfs", "-b -L sdb"),
-            ("btrfs", "-q -- -b"),
-            ("btrfs", "-"),
-            ("btrfs", "--rootdir etc"),
-            ("btrfs", "--rootdir=etc"),
-            ("btrfs", "-fL sdb"),
-            ("xfs", "-l logdev=/dev/sdb"),
-            ("xfs", "-l size=64m,logdev=sdb"),
-            ("xfs", "-lsize=64m,logdev=sdb"),
-            ("xfs", "-r rtdev=sdb"),
-            ("xfs", "-d name=sdb"),
-            ("xfs", "-p proto"),
-            ("ext4", "-J device=LABEL=x"),
-            ("ext4", "-Jdevice=UUID=x"),
-            ("ext4", "-d root"),
-            ("ext4", "-z undo"),
-            ("ext4", "-L"),
-            ("f2fs", "-c sdb"),
-            ("f2fs", "-csdb"),
-            ("../evil", ""),
-        ];
-        for (kind, line) in lines {
-            assert!(mkfs(kind, line).is_err(), "mkfs.{kind} {line}");
-        }
-        assert!(check_mkfs("ext4", &["-L".into(), String::new()]).is_err());
-        for options in ["logdev=/dev/sdb", "noatime, rtdev=sdb", "device=sdb", "journal_path=sdb", "journal_dev=0x810"] {
-            assert!(check_mount(options).is_err(), "{options}");
-        }
-    }
-
     #[test]
     fn faults_name_line_and_remedy() {
         let cases = [
@@ -599,6 +471,10 @@ size = "64 MiB"
             ("type = \"xfs\"", "type = \"ext4\", mkfs = [\"-q\", \"sdb\"]"),
             ("mount = \"noatime\"", "mount = \"noatime,logdev=/dev/sdb\""),
             ("rounds = 6", "rounds = 6\nruns_per_boot = 11"),
+            ("mount = \"noatime\"", "journal_ioprio = \"realtime:4\""),
+            ("type = \"xfs\", mount = \"noatime\"", "type = \"ext3\", journal_ioprio = \"realtime:8\""),
+            ("rounds = 6", "rounds = 6\nmemory_cap = \"1 MB\""),
+            ("rounds = 6", "rounds = 6\nmemory_cap = 4096"),
             ("[matrix]", "[matrix"),
         ];
         let mut texts = Vec::new();

@@ -34,6 +34,9 @@ pub struct Experiment {
     /// Times that each boot measures all of its cells, one after the other. The mean of their logs is one replicate.
     #[serde(default)]
     pub runs_per_boot: RunsPerBoot,
+    /// Memory for the loads of a trial, page cache included, bytes; none leaves them what the host has.
+    #[serde(default)]
+    pub memory_cap_bytes: Option<u64>,
     /// Of all random choices; none lets the coordinator draw one, which it records.
     pub seed: Option<u64>,
     /// So many cells are run again with the baseline under two labels.

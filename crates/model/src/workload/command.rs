@@ -273,7 +273,7 @@ impl<'a> Arguments<'a> {
 }
 
 /// Class and level of ioprio_set(2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IoPriority {
     /// Level 0 (highest) to 7; needs CAP_SYS_ADMIN or CAP_SYS_NICE.
     Realtime(u8),

@@ -158,15 +158,15 @@ fn must(argv: &[&str]) -> String {
 
 fn program(name: &str, argv: &[&str]) -> ResolvedLoad {
     let command = Load::Argv(argv.iter().map(|word| (*word).to_owned()).collect());
-    ResolvedLoad { name: name.into(), disk: 0, command, io_priority: None, timeout_s: 60 }
+    ResolvedLoad { name: name.into(), disk: 0, command, io_priority: None, start_after_ms: 0, timeout_s: 60 }
 }
 
 fn shell(name: &str, line: &str) -> ResolvedLoad {
-    ResolvedLoad { name: name.into(), disk: 0, command: Load::Shell(line.into()), io_priority: None, timeout_s: 60 }
+    ResolvedLoad { name: name.into(), disk: 0, command: Load::Shell(line.into()), io_priority: None, start_after_ms: 0, timeout_s: 60 }
 }
 
 fn builtin(name: &str, builtin: Builtin) -> ResolvedLoad {
-    ResolvedLoad { name: name.into(), disk: 0, command: Load::Builtin(builtin), io_priority: None, timeout_s: 60 }
+    ResolvedLoad { name: name.into(), disk: 0, command: Load::Builtin(builtin), io_priority: None, start_after_ms: 0, timeout_s: 60 }
 }
 
 fn file(name: &str, mib: u64) -> ResolvedLoad {

@@ -212,7 +212,7 @@ fn reader() -> Vec<ResolvedLoad> {
 }
 
 fn shell(name: &str, line: &str) -> ResolvedLoad {
-    ResolvedLoad { name: name.into(), disk: 0, command: Load::Shell(line.into()), io_priority: None, timeout_s: 300 }
+    ResolvedLoad { name: name.into(), disk: 0, command: Load::Shell(line.into()), io_priority: None, start_after_ms: 0, timeout_s: 300 }
 }
 
 fn trial(disk: &blklab_model::id::DiskId, tasks: Vec<ResolvedLoad>) -> TrialSpec {
@@ -233,7 +233,14 @@ fn trial(disk: &blklab_model::id::DiskId, tasks: Vec<ResolvedLoad>) -> TrialSpec
             tools: vec!["dd".into()],
             space_bytes: 16 << 20,
             disks: 1,
-            prepare: vec![ResolvedLoad { name: "prepare".into(), disk: 0, command: write, io_priority: None, timeout_s: 60 }],
+            prepare: vec![ResolvedLoad {
+                name: "prepare".into(),
+                disk: 0,
+                command: write,
+                io_priority: None,
+                start_after_ms: 0,
+                timeout_s: 60,
+            }],
             background: Vec::new(),
             tasks,
         },

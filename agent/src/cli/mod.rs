@@ -12,6 +12,7 @@ mod run;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use blklab_model::workload::command::{Builtin, IoPriority};
 use clap::{Args, Parser, Subcommand};
@@ -114,6 +115,8 @@ struct LaunchArgs {
     cgroup: Vec<PathBuf>,
     #[arg(long)]
     ioprio: Option<IoPriority>,
+    #[arg(long, default_value_t = 0)]
+    delay_ms: u64,
     /// JSON of a built-in task.
     #[arg(long, conflicts_with = "argv", value_parser = parse_builtin)]
     builtin: Option<Builtin>,
@@ -206,7 +209,7 @@ fn parse_builtin(json: &str) -> Result<Builtin, String> {
 impl From<LaunchArgs> for Launch {
     fn from(args: LaunchArgs) -> Self {
         let task = args.builtin.map_or(Task::Program(args.argv), Task::Builtin);
-        Launch { cgroups: args.cgroup, io_priority: args.ioprio, task }
+        Launch { cgroups: args.cgroup, io_priority: args.ioprio, delay: Duration::from_millis(args.delay_ms), task }
     }
 }
 
@@ -245,10 +248,16 @@ mod tests {
     fn a_launch_survives_the_command_line() {
         let builtin = Builtin::TreeRead { path: "/mnt/a b".into(), block_bytes: 512 };
         let launches = [
-            Launch { cgroups: Vec::new(), io_priority: None, task: Task::Program(vec!["dd".into(), "--help".into(), "--".into()]) },
+            Launch {
+                cgroups: Vec::new(),
+                io_priority: None,
+                delay: Duration::ZERO,
+                task: Task::Program(vec!["dd".into(), "--help".into(), "--".into()]),
+            },
             Launch {
                 cgroups: vec!["/sys/fs/cgroup/x".into(), "/sys/fs/cgroup/y".into()],
                 io_priority: Some(IoPriority::Realtime(0)),
+                delay: Duration::from_millis(1500),
                 task: Task::Builtin(builtin),
             },
         ];

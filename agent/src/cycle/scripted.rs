@@ -200,7 +200,7 @@ pub fn raw_trial() -> TrialSpec {
 }
 
 fn load(name: &str, io_priority: Option<IoPriority>) -> ResolvedLoad {
-    ResolvedLoad { name: name.into(), disk: 0, command: Command::Argv(vec!["true".into()]), io_priority, timeout_s: 60 }
+    ResolvedLoad { name: name.into(), disk: 0, command: Command::Argv(vec!["true".into()]), io_priority, start_after_ms: 0, timeout_s: 60 }
 }
 
 fn disk_id() -> blklab_model::id::DiskId {

@@ -156,7 +156,12 @@ impl LabHost {
     /// A load at the barrier: in its group, with its priority.
     fn ready(&self, load: &ResolvedLoad) -> Result<Load, Problem> {
         let cgroups = self.trial.group.iter().chain(&self.trial.memory_group).cloned().collect();
-        let launch = Launch { cgroups, io_priority: load.io_priority, task: self.task(load)? };
+        let launch = Launch {
+            cgroups,
+            io_priority: load.io_priority,
+            delay: Duration::from_millis(load.start_after_ms.into()),
+            task: self.task(load)?,
+        };
         let disk = self.disk(load.disk as usize)?;
         let folder = if disk.is_formatted { disk.dir.clone() } else { self.scratch_dir() };
         let started = self.launcher.start(&load.name, &launch, &folder, &self.trial.bell);

@@ -26,6 +26,7 @@ pub fn run(launch: &Launch) -> ExitCode {
         Ok(false) => return ExitCode::from(CANNOT_STATUS),
         Err(error) => return cannot(&mut control, &error),
     }
+    std::thread::sleep(launch.delay);
     match &launch.task {
         Task::Program(argv) => {
             let error = become_program(argv);

@@ -21,6 +21,7 @@ pub use load::{End, Launcher, Load, NotStarted};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use blklab_model::workload::command::{Builtin, IoPriority};
 
@@ -31,6 +32,8 @@ pub struct Launch {
     pub cgroups: Vec<PathBuf>,
     /// I/O priority to take.
     pub io_priority: Option<IoPriority>,
+    /// From the word of the agent to the start of the task.
+    pub delay: Duration,
     /// What to become.
     pub task: Task,
 }
@@ -61,6 +64,9 @@ impl Launch {
         }
         if let Some(priority) = self.io_priority {
             args.extend(["--ioprio".into(), priority.to_string().into()]);
+        }
+        if !self.delay.is_zero() {
+            args.extend(["--delay-ms".into(), self.delay.as_millis().to_string().into()]);
         }
         match &self.task {
             Task::Program(argv) => {

@@ -12,6 +12,7 @@ mod environment;
 mod escape;
 mod kernel;
 mod number;
+mod order;
 mod plain;
 mod reading;
 mod svg;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use blklab_model::kernel::Clock;
 use blklab_model::matrix::CellKind;
-use blklab_model::report::Report;
+use blklab_model::report::{OrderComparison, Report};
 use blklab_stats::Better;
 
 use super::compared::{Compared, counted, interval};
@@ -14,7 +14,7 @@ use super::number::{Scale, expected, percent, signed};
 use super::plain::{Align, paragraph, table};
 use super::reading::{remedy, why_open};
 use super::word::Tone;
-use super::{environment, kernel};
+use super::{environment, kernel, order};
 
 /// Rows of changes: a longer reply is not read.
 pub const MAX_ROWS: usize = 8;
@@ -33,6 +33,7 @@ pub fn render(report: &Report, base_url: &str) -> String {
         head(report, &rows),
         what_ran(report),
         kernel_faults(report),
+        finish_orders(report),
         changes(report, &rows),
         open(report, &rows),
         links(report, base_url),
@@ -95,6 +96,17 @@ fn kernel_faults(report: &Report) -> String {
         out.push_str(&paragraph("  ", &format!("{}: {failed} ({}), {base}", faults.label, faults.title())));
     }
     out
+}
+
+/// Who finished first, where a workload expects an order.
+fn finish_orders(report: &Report) -> String {
+    let line = |of: &OrderComparison| {
+        let ((mine, base), (word, _)) = (order::counts(of), order::verdict(of));
+        let (inversion, label) = (order::inversion(of), &of.candidate);
+        let words = format!("{inversion}: {mine} of {label}, {base} of {}; {word} ({})", report.baseline, order::p(of));
+        paragraph("  ", &words)
+    };
+    report.finish_orders.iter().take(MAX_ROWS).map(line).collect()
 }
 
 /// The worst [`MAX_ROWS`] changes: a small table for each workload and metric that has some, the worst of them first.

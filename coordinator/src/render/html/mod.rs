@@ -14,5 +14,6 @@ pub mod queue;
 
 mod badge;
 mod line;
+mod orders;
 
 pub use badge::Badge;

@@ -6,7 +6,7 @@ use blklab_stats::{Comparison, Design, Judgement, Policy, Verdict, bh, compare, 
 
 use super::headline::headline;
 use super::{ArmReport, CellReport, ComparisonReport, Counts, Point, Report, ReportDisk, ReportHost, Series, TrialCounts, TrialReport};
-use super::{kernel, spread, time};
+use super::{kernel, order, spread, time};
 use crate::host::{Host, HostFacts};
 use crate::id::{CellId, TrialId};
 use crate::matrix::{Cell, CellKind, Setting};
@@ -56,6 +56,7 @@ pub fn build(inputs: Inputs<'_>) -> Report {
         clock: experiment.definition.clock,
         kernels: kernel::kernels(&inputs),
         kernel_faults: kernel::faults(&cells),
+        finish_orders: order::of_all(&cells, experiment.definition.alpha),
         time: time::spent(inputs.trials),
         runs_per_boot: experiment.definition.runs_per_boot(),
         spread: spread::of(&inputs),
@@ -104,6 +105,7 @@ fn build_cell(experiment: &ExperimentRecord, cell: &Cell, index: &Index<'_>) -> 
     let trials = index.trials.get(&id).unwrap_or(&empty);
     let workload = experiment.workloads.get(&cell.workload);
     let metrics: &[Metric] = workload.map_or(&[], |workload| &workload.metrics);
+    let orders = workload.map_or(&[][..], |workload| &workload.finish_orders);
     let runs_per_boot = experiment.definition.runs_per_boot();
     let arms: Vec<ArmReport> = (0u32..)
         .zip(&cell.arms)
@@ -122,6 +124,7 @@ fn build_cell(experiment: &ExperimentRecord, cell: &Cell, index: &Index<'_>) -> 
         disks: cell.disks.clone(),
         labels: cell.labels.clone(),
         comparisons: comparisons(experiment, metrics, &arms),
+        finish_orders: order::of_cell(cell, orders, trials, experiment.definition.alpha),
         trials: trials.iter().enumerate().map(|(order, trial)| build_trial(runs_per_boot, order, trial, index)).collect(),
         arms,
     }

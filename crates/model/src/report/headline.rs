@@ -1,15 +1,13 @@
 //! The verdict in one sentence, behind one about kernels that failed where there are any. A single look can only suspect; it says so.
 
-use super::{KernelFaults, Report};
+use super::{KernelFaults, OrderComparison, OrderVerdict, Report};
 use crate::experiment::state::ExperimentState;
 
 /// The sentence that stands first on every rendering.
 pub fn headline(report: &Report) -> String {
     let faults = kernel_faults(report);
-    let sentence = match &faults {
-        Some(faults) => format!("{faults} {}", verdict(report)),
-        None => verdict(report),
-    };
+    let sentences = [faults.clone(), Some(verdict(report)), finish_order(report)];
+    let sentence = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let sentence = match report.state {
         ExperimentState::Finished => sentence,
         ExperimentState::Queued | ExperimentState::Running if report.counts.tested() == 0 && faults.is_none() => {
@@ -53,6 +51,23 @@ fn kernel_faults(report: &Report) -> Option<String> {
         0 => sentence,
         1 => format!("{sentence} It fails under 1 more candidate."),
         n => format!("{sentence} It fails under {n} more candidates."),
+    })
+}
+
+/// The finish order that changed with the least help of chance.
+fn finish_order(report: &Report) -> Option<String> {
+    let changed = report.finish_orders.iter().filter(|order| order.verdict != OrderVerdict::NotTold);
+    let order = changed.clone().next()?;
+    let OrderComparison { first, then, candidate, inversions, trials, base_inversions, base_trials, .. } = order;
+    let mine = of(*inversions, *trials, "trials");
+    let sentence = format!(
+        "Finish order: {then} before {first} in {mine} of {candidate}, {} of {}",
+        of(*base_inversions, *base_trials, ""),
+        report.baseline
+    );
+    Some(match changed.count() - 1 {
+        0 => format!("{sentence}."),
+        more => format!("{sentence}; and {more} more changed."),
     })
 }
 

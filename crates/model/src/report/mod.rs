@@ -5,6 +5,7 @@
 pub mod build;
 pub mod headline;
 pub mod kernel;
+pub mod order;
 pub mod spread;
 pub mod time;
 
@@ -26,6 +27,7 @@ use crate::time::TimestampMs;
 use crate::workload::metric::{Better, Role};
 
 pub use kernel::{KernelFaults, ReportKernel};
+pub use order::{OrderComparison, OrderVerdict};
 pub use spread::BootSpread;
 pub use time::TimeSpent;
 
@@ -71,6 +73,9 @@ pub struct Report {
     /// Candidates under which the kernel failed, or stopped failing, worst first.
     #[serde(default)]
     pub kernel_faults: Vec<KernelFaults>,
+    /// Finish orders over all cells, those least by chance first.
+    #[serde(default)]
+    pub finish_orders: Vec<OrderComparison>,
     /// Where the time went.
     #[serde(default)]
     pub time: TimeSpent,
@@ -181,6 +186,9 @@ pub struct CellReport {
     pub arms: Vec<ArmReport>,
     /// For each candidate and metric.
     pub comparisons: Vec<ComparisonReport>,
+    /// For each candidate and finish order of the workload.
+    #[serde(default)]
+    pub finish_orders: Vec<OrderComparison>,
     /// Its trials in run order.
     pub trials: Vec<TrialReport>,
 }

@@ -7,6 +7,7 @@ use toml::Spanned;
 
 use super::command::{BUILTINS, BadCommand, Builtin, Command, IoPriority, Template};
 use super::metric::{Better, Combine, Metric, MetricSource, Role};
+use super::order::FinishOrder;
 use super::placeholder;
 use super::{Load, Needs, Parameter, Target, Workload};
 use crate::id::WorkloadName;
@@ -51,6 +52,8 @@ struct RawWorkload {
     task: Vec<Spanned<RawLoad>>,
     #[serde(default)]
     metric: Vec<Spanned<RawMetric>>,
+    #[serde(default)]
+    finish_order: Vec<Spanned<RawOrder>>,
 }
 
 #[derive(Deserialize)]
@@ -113,7 +116,16 @@ struct RawLoad {
     #[serde(default)]
     each_disk: bool,
     ioprio: Option<String>,
+    start_after_ms: Option<u32>,
     timeout_s: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawOrder {
+    name: String,
+    first: String,
+    then: String,
 }
 
 #[derive(Deserialize)]
@@ -145,6 +157,7 @@ impl Reader<'_> {
         for (what, count) in [
             ("loads", raw.prepare.len() + raw.background.len() + raw.task.len()),
             ("metrics", raw.metric.len()),
+            ("finish orders", raw.finish_order.len()),
             ("parameters", raw.parameters.len()),
         ] {
             if count > MAX_ITEMS {
@@ -167,6 +180,7 @@ impl Reader<'_> {
             background: self.loads("background", &raw.background)?,
             tasks: self.loads("task", &raw.task)?,
             metrics: self.metrics()?,
+            finish_orders: self.finish_orders()?,
         };
         self.check_names(&workload)?;
         self.check_commands(&workload)?;
@@ -238,7 +252,14 @@ impl Reader<'_> {
         if !(1..=MAX_TIMEOUT_S).contains(&timeout_s) {
             return Err(error(format!("timeout_s = {timeout_s} of `{name}`"), &format!("1 to {MAX_TIMEOUT_S} seconds")));
         }
-        Ok(Load { name, command, each_disk: raw.each_disk, io_priority, timeout_s })
+        let start_after_ms = raw.start_after_ms.unwrap_or(0);
+        if start_after_ms > 0 && kind != "task" {
+            return Err(error(format!("start_after_ms of `{name}`"), "only tasks start together; remove it"));
+        }
+        if start_after_ms / 1000 >= timeout_s {
+            return Err(error(format!("`{name}` starts after {start_after_ms} ms, and may take {timeout_s} s"), "raise timeout_s"));
+        }
+        Ok(Load { name, command, each_disk: raw.each_disk, io_priority, start_after_ms, timeout_s })
     }
 
     fn metrics(&self) -> Result<Vec<Metric>, SourceError> {
@@ -340,6 +361,35 @@ impl Reader<'_> {
             )),
             (true, combine @ Some(_)) | (false, combine @ None) => Ok(combine),
         }
+    }
+
+    fn finish_orders(&self) -> Result<Vec<FinishOrder>, SourceError> {
+        let names: Vec<&str> = self.raw.task.iter().filter_map(|task| task.get_ref().name.as_deref()).collect();
+        let mut seen = BTreeSet::new();
+        let mut orders = Vec::new();
+        for spanned in &self.raw.finish_order {
+            let RawOrder { name, first, then } = spanned.get_ref();
+            let refused = |message: String, help: String| self.source.at(spanned.span(), message, help);
+            if let Some(unknown) = [first, then].into_iter().find(|task| !names.contains(&task.as_str())) {
+                let help = suggest(unknown, names.iter().copied());
+                return Err(refused(format!("finish_order `{name}`: no task is called `{unknown}`"), help));
+            }
+            let each_disk = |task: &&Spanned<RawLoad>| {
+                task.get_ref().each_disk && task.get_ref().name.as_ref().is_some_and(|n| n == first || n == then)
+            };
+            if self.raw.task.iter().any(|task| each_disk(&task)) {
+                return Err(refused(format!("finish_order `{name}` names a task that runs on each disk"), "order single tasks".to_owned()));
+            }
+            if first == then {
+                return Err(refused(format!("finish_order `{name}` compares `{first}` with itself"), "name two tasks".to_owned()));
+            }
+            if !is_load_name(name) || !seen.insert(name) {
+                let help = "use lower-case letters, digits, - and _, and no name twice".to_owned();
+                return Err(refused(format!("`{name}` cannot be the name of this finish_order"), help));
+            }
+            orders.push(FinishOrder { name: name.clone(), first: first.clone(), then: then.clone() });
+        }
+        Ok(orders)
     }
 
     fn check_names(&self, workload: &Workload) -> Result<(), SourceError> {
@@ -480,6 +530,9 @@ better = "higher"
             ("argv = [\"dd\"", "shell = \"true\"\nargv = [\"dd\""),
             ("field = \"bytes_per_second\"\n", ""),
             ("version = 1\n", ""),
+            ("version = 1\n", "version = 1\nfinish_order = [{ name = \"x\", first = \"rt\", then = \"bee\" }]\n"),
+            ("version = 1\n", "version = 1\nfinish_order = [{ name = \"x\", first = \"rt\", then = \"rt\" }]\n"),
+            ("name = \"rt\"", "name = \"rt\"\nstart_after_ms = 600000"),
             ("[needs]", "[needs]\ndisks = 17"),
             ("if={dir}/a", "if={dir2}/a"),
             ("name = \"rt\"", "name = \"rt\"\neach_disk = true"),

@@ -6,6 +6,7 @@
 pub mod command;
 pub mod file;
 pub mod metric;
+pub mod order;
 pub mod placeholder;
 pub mod resolve;
 pub mod size;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::WorkloadName;
 use command::{IoPriority, Template};
 use metric::Metric;
+use order::FinishOrder;
 
 /// Disks that a trial may use at once: the widest of the published scaling tables has sixteen.
 pub const MAX_DISKS: u32 = 16;
@@ -44,6 +46,9 @@ pub struct Workload {
     pub tasks: Vec<Load>,
     /// What is judged.
     pub metrics: Vec<Metric>,
+    /// In which order tasks should end.
+    #[serde(default)]
+    pub finish_orders: Vec<FinishOrder>,
 }
 
 /// What a workload needs.
@@ -95,6 +100,9 @@ pub struct Load {
     pub each_disk: bool,
     /// I/O priority (ioprio_set(2)); none leaves what is inherited.
     pub io_priority: Option<IoPriority>,
+    /// Milliseconds after the common start at which a task begins.
+    #[serde(default)]
+    pub start_after_ms: u32,
     /// Seconds after which it is killed and the trial has failed.
     pub timeout_s: u32,
 }

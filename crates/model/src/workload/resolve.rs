@@ -48,6 +48,9 @@ pub struct ResolvedLoad {
     pub command: Command,
     /// I/O priority; none leaves what is inherited.
     pub io_priority: Option<IoPriority>,
+    /// Milliseconds after the common start.
+    #[serde(default)]
+    pub start_after_ms: u32,
     /// Seconds after which it is killed.
     pub timeout_s: u32,
 }
@@ -111,7 +114,13 @@ fn resolve_load(load: &Load, disks: u32, values: &BTreeMap<String, String>) -> R
         return Err(BadCommand::NoSuchDisk { disk, disks });
     }
     let command = load.command.resolve(values)?;
-    let resolved =
-        |(disk, name)| ResolvedLoad { name, disk, command: command.clone(), io_priority: load.io_priority, timeout_s: load.timeout_s };
+    let resolved = |(disk, name)| ResolvedLoad {
+        name,
+        disk,
+        command: command.clone(),
+        io_priority: load.io_priority,
+        start_after_ms: load.start_after_ms,
+        timeout_s: load.timeout_s,
+    };
     Ok((0..).zip(load.instances(disks)).map(resolved).collect())
 }

@@ -11,6 +11,7 @@ use blklab_model::report::{CellReport, Report};
 use blklab_model::time::TimestampMs;
 
 use crate::render::environment::{self, Environment};
+use crate::render::html::orders::{self, OrderRow};
 use metric::MetricSection;
 use trials::{PhaseRow, TrialTable};
 
@@ -26,6 +27,7 @@ pub struct CellPage<'a> {
     differing: Vec<SettingRow>,
     alike: Vec<(String, String)>,
     metrics: Vec<MetricSection>,
+    orders: Vec<OrderRow>,
     environment: Environment,
     phases: Vec<PhaseRow>,
     trials: TrialTable,
@@ -59,6 +61,7 @@ impl<'a> CellPage<'a> {
                 .filter_map(|row| Some((row.name, row.values.into_iter().next().filter(|value| !value.is_empty())?)))
                 .collect(),
             metrics: (0..series).map(|metric| MetricSection::new(cell, metric)).collect(),
+            orders: orders::rows(&cell.finish_orders, false),
             environment: environment::of_cell(cell),
             phases: trials::phases(cell),
             trials: TrialTable::new(report.runs_per_boot, cell, now),

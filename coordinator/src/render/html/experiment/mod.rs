@@ -15,6 +15,7 @@ use blklab_wire::people::Progress;
 
 use super::Badge;
 use super::line::left;
+use super::orders::{self, OrderRow};
 use crate::render::compared::{Compared, counted};
 use crate::render::svg::{FOREST_ROWS, Svg, forest, progress};
 use crate::render::when::{When, span};
@@ -43,6 +44,7 @@ pub struct ExperimentPage<'a> {
     /// What the virtual clock cannot show.
     clock: Option<&'static str>,
     faults: Vec<FaultRow>,
+    orders: Vec<OrderRow>,
     environment: String,
     bar: Option<Bar<'a>>,
     heat: Heat,
@@ -105,6 +107,7 @@ impl<'a> ExperimentPage<'a> {
             time: kernel::time(report),
             clock: (report.clock == Clock::Virtual).then_some(kernel::VIRTUAL),
             faults: lists::kernel_faults(report),
+            orders: orders::rows(&report.finish_orders, true),
             environment: environment::in_a_phrase(report),
             bar: live.filter(|_| !report.state.is_over()).map(Bar::new),
             heat,

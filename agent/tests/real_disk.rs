@@ -341,6 +341,18 @@ fn every_file_system_of_the_host() {
     lab.close();
 }
 
+#[test]
+fn a_task_may_start_after_the_others() {
+    let Some(_alone) = alone() else { return };
+    let mut lab = Lab::new();
+    let late = ResolvedLoad { start_after_ms: 700, ..program("late", &["true"]) };
+    let cycle = lab.run(&mounted("loop-a", "none", vec![program("early", &["true"]), late]));
+    completed(&cycle);
+    let elapsed = |name: &str| cycle.record.elapsed.iter().find(|task| task.task == name).unwrap().seconds;
+    assert!(elapsed("late") >= 0.7 && elapsed("early") < elapsed("late"), "{:?}", cycle.record.elapsed);
+    lab.close();
+}
+
 /// With less memory than the file, a second read finds little of it in the page cache; with more, all of it.
 #[test]
 fn a_cap_on_memory_holds_for_the_page_cache() {

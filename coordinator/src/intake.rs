@@ -83,7 +83,7 @@ pub async fn accept(lab: &Lab, submit: Submit) -> Result<Submitted, IntakeError>
     drop(tx);
     // A large matrix takes its time: no request waits for it, and no transaction is open.
     let planned = tokio::task::spawn_blocking(move || plan_all(experiment, workloads, &hosts, seed, file));
-    let Planned { experiment, workloads, expansion, jobs, trials } = planned.await.map_err(|_| IntakeError::Lost)??;
+    let Planned { experiment, workloads, expansion, jobs, trials, cautions } = planned.await.map_err(|_| IntakeError::Lost)??;
     let eta_ms = lab.planned_takes_ms(&mut lab.store.read().await?, &expansion.cells, &jobs).await?;
     let mut tx = lab.store.write().await?;
     if !kernels::frozen(&mut tx, &kernels).await? {
@@ -99,6 +99,7 @@ pub async fn accept(lab: &Lab, submit: Submit) -> Result<Submitted, IntakeError>
         path: format!("/experiments/{id}"),
         cells: count(expansion.cells.len()),
         trials: count(trials),
+        cautions,
         impossible: expansion.impossible.iter().map(|i| format!("{}: {}", i.what, i.reason)).collect(),
         boots: Work::planned(&expansion.cells, &jobs).boots(),
         eta_ms,
@@ -112,6 +113,7 @@ struct Planned {
     expansion: Expansion,
     jobs: Vec<PlannedJob>,
     trials: usize,
+    cautions: Vec<String>,
 }
 
 fn plan_all(
@@ -134,7 +136,8 @@ fn plan_all(
         return Err(IntakeError::TooMany { file, trials });
     }
     let jobs = plan::plan(&expansion.cells, experiment.rounds, experiment.runs_per_boot(), seed);
-    Ok(Planned { experiment, workloads, expansion, jobs, trials })
+    let cautions = matrix::memory::warnings(&experiment, &workloads, &expansion.cells, hosts);
+    Ok(Planned { experiment, workloads, expansion, jobs, trials, cautions })
 }
 
 fn new_experiment(

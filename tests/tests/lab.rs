@@ -372,3 +372,16 @@ async fn a_scale_asks_the_same_question_elsewhere() {
     let error = lab.client().submit(&submit).await.unwrap_err().to_string();
     assert!(error.contains("unknown scale `huge`") && error.contains("known: other"), "{error}");
 }
+
+#[tokio::test]
+async fn a_working_set_that_fits_into_memory_is_told_at_once_and_in_the_report() {
+    let lab = TestLab::new().await;
+    let _host = lab.host("lab-1", &["sata-hdd"]).await;
+    let mut submit = submission(&[]);
+    submit.workloads[0].text = submit.workloads[0].text.replacen("needs.space", "needs.working_set = [\"{size}\"]\n        needs.space", 1);
+    let submitted = lab.client().submit(&submit).await.unwrap();
+    assert!(submitted.cautions[0].contains("its working set of 8 MiB fits into"), "{:?}", submitted.cautions);
+    assert_eq!(lab.client().report(submitted.id).await.unwrap().cautions, submitted.cautions);
+    let page = lab.client().page(&format!("/experiments/{}", submitted.id)).await.unwrap();
+    assert!(page.contains("<dt>caution</dt>"), "{page}");
+}

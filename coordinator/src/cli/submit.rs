@@ -85,6 +85,9 @@ pub(super) fn describe(submitted: &Submitted) {
     let boots = if submitted.boots == 0 { String::new() } else { format!(", {} boots", submitted.boots) };
     let time = submitted.eta_ms.map_or_else(String::new, |ms| format!(", about {}", SpanMs(i64::try_from(ms).unwrap_or(i64::MAX))));
     eprintln!("accepted: {} cells, {} trials{boots}{time}", submitted.cells, submitted.trials);
+    for caution in &submitted.cautions {
+        eprintln!("caution: {caution}");
+    }
     if !submitted.impossible.is_empty() {
         eprintln!("not possible here:");
         for impossible in &submitted.impossible {

@@ -73,6 +73,9 @@ fn what_ran(report: &Report) -> String {
         let words = format!("{}: {}, {}; {}", of.name, of.release, kernel::source(&of.source), kernel::boots(kernel));
         out.push_str(&paragraph(&format!("  {:<10} ", "kernel"), &words));
     }
+    for caution in &report.cautions {
+        out.push_str(&paragraph(&format!("  {:<10} ", "caution"), caution));
+    }
     if let Some(runs) = kernel::runs(report) {
         out.push_str(&paragraph(&format!("  {:<10} ", "boots"), &runs));
     }

@@ -1,5 +1,6 @@
 //! From axes and hosts to cells. What cannot be run is listed with its reason, never dropped in silence.
 
+pub mod memory;
 mod place;
 
 use std::collections::{BTreeMap, HashMap};

@@ -66,6 +66,9 @@ pub struct Submitted {
     pub cells: u32,
     /// Trials in all.
     pub trials: u32,
+    /// What may make its values mean something else, each with a remedy.
+    #[serde(default)]
+    pub cautions: Vec<String>,
     /// Cells that cannot be measured, each with its reason.
     pub impossible: Vec<String>,
     /// Boots in all; none where kernels stay as they are.

@@ -9,7 +9,7 @@ use super::{ArmReport, CellReport, ComparisonReport, Counts, Point, Report, Repo
 use super::{kernel, order, spread, time};
 use crate::host::{Host, HostFacts};
 use crate::id::{CellId, TrialId};
-use crate::matrix::{Cell, CellKind, Setting};
+use crate::matrix::{Cell, CellKind, Setting, memory};
 use crate::record::{CpuUse, ExperimentRecord, Measurement, TrialRecord};
 use crate::trial::TrialState;
 use crate::workload::metric::{Metric, Role};
@@ -57,6 +57,7 @@ pub fn build(inputs: Inputs<'_>) -> Report {
         kernels: kernel::kernels(&inputs),
         kernel_faults: kernel::faults(&cells),
         finish_orders: order::of_all(&cells, experiment.definition.alpha),
+        cautions: memory::warnings(&experiment.definition, &experiment.workloads, inputs.cells, inputs.hosts),
         time: time::spent(inputs.trials),
         runs_per_boot: experiment.definition.runs_per_boot(),
         spread: spread::of(&inputs),

@@ -76,6 +76,9 @@ pub struct Report {
     /// Finish orders over all cells, those least by chance first.
     #[serde(default)]
     pub finish_orders: Vec<OrderComparison>,
+    /// What may make its values mean something else, each with a remedy.
+    #[serde(default)]
+    pub cautions: Vec<String>,
     /// Where the time went.
     #[serde(default)]
     pub time: TimeSpent,

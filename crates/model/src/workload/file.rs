@@ -65,12 +65,14 @@ struct RawNeeds {
     target: Target,
     #[serde(default)]
     space: Vec<Spanned<String>>,
+    #[serde(default)]
+    working_set: Vec<Spanned<String>>,
     disks: Option<Spanned<Scalar>>,
 }
 
 impl Default for RawNeeds {
     fn default() -> Self {
-        RawNeeds { tools: Vec::new(), target: Target::Mounted, space: Vec::new(), disks: None }
+        RawNeeds { tools: Vec::new(), target: Target::Mounted, space: Vec::new(), working_set: Vec::new(), disks: None }
     }
 }
 
@@ -173,6 +175,7 @@ impl Reader<'_> {
                 tools: raw.needs.tools.clone(),
                 target: raw.needs.target,
                 space: raw.needs.space.iter().map(|s| s.get_ref().clone()).collect(),
+                working_set: raw.needs.working_set.iter().map(|s| s.get_ref().clone()).collect(),
                 disks: raw.needs.disks.as_ref().map_or_else(|| "1".to_owned(), |disks| disks.get_ref().text()),
             },
             parameters: self.parameters()?,
@@ -440,10 +443,12 @@ impl Reader<'_> {
                 ));
             }
         }
-        for space in &self.raw.needs.space {
-            let filled = placeholder::fill(space.get_ref(), &values).map_err(BadCommand::from);
+        let needs = &self.raw.needs;
+        let sizes = needs.space.iter().map(|text| ("space", text)).chain(needs.working_set.iter().map(|text| ("working_set", text)));
+        for (key, text) in sizes {
+            let filled = placeholder::fill(text.get_ref(), &values).map_err(BadCommand::from);
             let checked = filled.and_then(|text| super::size::parse(&text).map_err(BadCommand::from));
-            checked.map_err(|error| self.source.at(space.span(), format!("needs.space: {error}"), help_for(&error, workload)))?;
+            checked.map_err(|error| self.source.at(text.span(), format!("needs.{key}: {error}"), help_for(&error, workload)))?;
         }
         Ok(())
     }
@@ -533,6 +538,7 @@ better = "higher"
             ("version = 1\n", "version = 1\nfinish_order = [{ name = \"x\", first = \"rt\", then = \"bee\" }]\n"),
             ("version = 1\n", "version = 1\nfinish_order = [{ name = \"x\", first = \"rt\", then = \"rt\" }]\n"),
             ("name = \"rt\"", "name = \"rt\"\nstart_after_ms = 600000"),
+            ("[needs]", "[needs]\nworking_set = [\"{much}\"]"),
             ("[needs]", "[needs]\ndisks = 17"),
             ("if={dir}/a", "if={dir2}/a"),
             ("name = \"rt\"", "name = \"rt\"\neach_disk = true"),

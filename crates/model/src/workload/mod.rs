@@ -60,6 +60,9 @@ pub struct Needs {
     pub target: Target,
     /// Sizes that must fit on each disk together; may hold placeholders.
     pub space: Vec<String>,
+    /// Sizes that are read more than once through the page cache, on each disk together; may hold placeholders. Empty where nothing is.
+    #[serde(default)]
+    pub working_set: Vec<String>,
     /// Number of disks of one host, 1 to [`MAX_DISKS`]; may be a placeholder.
     #[serde(default = "one")]
     pub disks: String,

@@ -1,6 +1,6 @@
 //! From a workload and parameter values to what an agent runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,26 @@ impl Workload {
         self.disks(&values).unwrap_or(1)
     }
 
+    /// Bytes that are read more than once through the page cache, on all disks together, with `parameters` over the defaults.
+    ///
+    /// # Errors
+    /// What [`Workload::resolve`] says of a size that is none.
+    pub fn working_set(&self, parameters: &BTreeMap<String, String>) -> Result<u64, BadCommand> {
+        let mut values = self.default_values();
+        values.extend(parameters.clone());
+        let mut bytes: u64 = 0;
+        for text in &self.needs.working_set {
+            bytes = bytes.saturating_add(size::parse(&placeholder::fill(text, &values)?)?);
+        }
+        Ok(bytes.saturating_mul(self.disks(&values)?.into()))
+    }
+
+    /// Parameters that make the working set larger or smaller.
+    pub fn working_set_parameters(&self) -> BTreeSet<String> {
+        let has = |name: &&String| self.needs.working_set.iter().any(|text| text.contains(&format!("{{{name}}}")));
+        self.parameters.keys().filter(has).cloned().collect()
+    }
+
     /// Fills in `parameters` over the defaults.
     pub fn resolve(&self, parameters: &BTreeMap<String, String>, seed: u64) -> Result<ResolvedWorkload, BadCommand> {
         let mut values = self.default_values();
@@ -95,6 +115,7 @@ impl Workload {
         for text in &self.needs.space {
             space_bytes = space_bytes.saturating_add(size::parse(&placeholder::fill(text, &values)?)?);
         }
+        self.working_set(parameters)?;
         Ok(ResolvedWorkload {
             name: self.name.clone(),
             version: self.version,

@@ -5,14 +5,20 @@
 //! To add a parser: one file with a `PARSER` (copy `builtin.rs`), one folder under `fixtures/` with
 //! outputs of the real tool, one arm in [`Tool`].
 
+mod bonnie;
 pub mod builtin;
+mod dbench;
 mod dd;
 mod error;
 mod field;
 mod fio;
+mod fs_mark;
+mod hdparm;
 mod json;
 pub mod monitor;
 mod parsed;
+mod pgbench;
+mod postmark;
 pub mod results;
 mod text;
 mod tool;

@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Field, Parsed, builtin, dd, fio};
+use crate::{Field, Parsed, bonnie, builtin, dbench, dd, fio, fs_mark, hdparm, pgbench, postmark};
 
 /// A tool whose output the lab turns into values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -18,11 +18,24 @@ pub enum Tool {
     Fio,
     /// The agent's own tasks: linear read, tree read, tree copy, random overwrite.
     Builtin,
+    /// `fs_mark` 3.x.
+    FsMark,
+    /// `dbench` 3 and 4.
+    Dbench,
+    /// `postmark` 1.5.
+    Postmark,
+    /// `bonnie++` 1.03 to 2.00.
+    Bonnie,
+    /// `hdparm -t`, `-T`, `--direct`.
+    Hdparm,
+    /// `pgbench` 9 to 17.
+    Pgbench,
 }
 
 impl Tool {
     /// Every tool, in the order of the enum.
-    pub const ALL: [Tool; 3] = [Tool::Dd, Tool::Fio, Tool::Builtin];
+    pub const ALL: [Tool; 9] =
+        [Tool::Dd, Tool::Fio, Tool::Builtin, Tool::FsMark, Tool::Dbench, Tool::Postmark, Tool::Bonnie, Tool::Hdparm, Tool::Pgbench];
 
     /// The name in workload files and in JSON.
     pub fn name(self) -> &'static str {
@@ -40,6 +53,12 @@ impl Tool {
             Tool::Dd => &dd::PARSER,
             Tool::Fio => &fio::PARSER,
             Tool::Builtin => &builtin::PARSER,
+            Tool::FsMark => &fs_mark::PARSER,
+            Tool::Dbench => &dbench::PARSER,
+            Tool::Postmark => &postmark::PARSER,
+            Tool::Bonnie => &bonnie::PARSER,
+            Tool::Hdparm => &hdparm::PARSER,
+            Tool::Pgbench => &pgbench::PARSER,
         }
     }
 }
@@ -94,6 +113,6 @@ mod tests {
     #[test]
     fn an_unknown_tool_lists_the_known_ones() {
         let error = "iozone2".parse::<Tool>().unwrap_err();
-        assert_eq!(error.to_string(), "find a parser for `iozone2`; there are dd, fio, builtin");
+        assert_eq!(error.to_string(), "find a parser for `iozone2`; there are dd, fio, builtin, fs-mark, dbench, postmark, bonnie, hdparm, pgbench");
     }
 }

@@ -68,9 +68,14 @@ mod tests {
         }
         for name in experiment_names() {
             let file = experiment(&name).unwrap();
-            let experiment = blklab_model::experiment::file::parse(&file.name, &file.text).unwrap();
-            assert_eq!(experiment.name, name);
-            assert!(experiment.matrix.workloads.iter().all(|workload| workloads.contains_key(workload)), "{name}");
+            let scales = file.text.lines().filter_map(|line| line.strip_prefix("[scale.")?.strip_suffix(']'));
+            let scales = scales.filter(|scale| !scale.contains('.')).map(Some).chain([None]);
+            for scale in scales {
+                let experiment = blklab_model::experiment::file::parse_at(&file.name, &file.text, scale).unwrap();
+                assert_eq!(experiment.name, name);
+                // Names of workloads and of parameters are checked before any host is looked for.
+                blklab_model::matrix::expand(&experiment, &workloads, &[], 1).unwrap_or_else(|error| panic!("{name} {scale:?}: {error}"));
+            }
         }
     }
 }

@@ -252,7 +252,7 @@ impl<'a> Expander<'a> {
         for kernel in &matrix.kernels {
             for scheduler in &matrix.schedulers {
                 for tunables in &matrix.tunables {
-                    for filesystem in &matrix.filesystems {
+                    for filesystem in self.filesystems(workload) {
                         for parameters in product(swept, &fixed) {
                             let setting = Setting {
                                 kernel: kernel.clone(),
@@ -274,6 +274,14 @@ impl<'a> Expander<'a> {
             point.arms.sort_by_key(|arm| arm.label != self.experiment.baseline);
         }
         Ok(points)
+    }
+
+    /// Those that the workload can use. A guard suite on a file system may stand beside a question about the raw disk, so what does not fit
+    /// is left out where something else does; where nothing does, or file systems are compared, all are tried and the reason is told.
+    fn filesystems(&self, workload: &Workload) -> Vec<&'a Filesystem> {
+        let all = &self.experiment.matrix.filesystems;
+        let fitting: Vec<&Filesystem> = all.iter().filter(|filesystem| workload.needs.target.fits(&filesystem.format)).collect();
+        if fitting.is_empty() || self.experiment.compare == Axis::Filesystem { all.iter().collect() } else { fitting }
     }
 
     fn add_arm(
@@ -483,6 +491,23 @@ mod tests {
         let expansion = expand(&asked, &workloads(&["reader"]), &[poor, tiny, bare, sick], 1).unwrap();
         assert_eq!(expansion.cells.len(), 0);
         insta::assert_snapshot!(reasons(&expansion));
+    }
+
+    #[test]
+    fn a_guard_on_a_file_system_stands_beside_a_question_about_the_raw_disk() {
+        let both = ("[\"ext4\"]", "[\"raw\", \"xfs\", \"ext4\"]");
+        let hosts = [host("a", &["sata-hdd"])];
+        let mut workloads = workloads(&["reader", "guard"]);
+        workloads.get_mut(&id("reader")).unwrap().needs.target = crate::workload::Target::Raw;
+        let asked = experiment(&[both, ("[\"reader\"]", "[\"reader\", \"guard\"]")]);
+        let expansion = expand(&asked, &workloads, &hosts, 1).unwrap();
+        let found: Vec<_> = expansion.cells.iter().map(|cell| (cell.workload.as_str(), cell.labels["filesystem"].as_str())).collect();
+        assert_eq!(found, [("reader", "raw"), ("guard", "xfs"), ("guard", "ext4")]);
+        assert_eq!(expansion.impossible, []);
+
+        let raw_only = experiment(&[("[\"ext4\"]", "[\"raw\"]"), ("[\"reader\"]", "[\"guard\"]")]);
+        let expansion = expand(&raw_only, &workloads, &hosts, 1).unwrap();
+        assert!(expansion.impossible[0].reason.contains("the cell has a raw disk"), "{:?}", expansion.impossible);
     }
 
     #[test]

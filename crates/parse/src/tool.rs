@@ -113,6 +113,9 @@ mod tests {
     #[test]
     fn an_unknown_tool_lists_the_known_ones() {
         let error = "iozone2".parse::<Tool>().unwrap_err();
-        assert_eq!(error.to_string(), "find a parser for `iozone2`; there are dd, fio, builtin, fs-mark, dbench, postmark, bonnie, hdparm, pgbench");
+        assert_eq!(
+            error.to_string(),
+            "find a parser for `iozone2`; there are dd, fio, builtin, fs-mark, dbench, postmark, bonnie, hdparm, pgbench"
+        );
     }
 }

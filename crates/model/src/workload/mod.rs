@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::filesystem::Format;
 use crate::id::WorkloadName;
 use command::{IoPriority, Template};
 use metric::Metric;
@@ -80,6 +81,16 @@ pub enum Target {
     Mounted,
     /// The block device `{disk}`.
     Raw,
+}
+
+impl Target {
+    /// Can it be had on a disk that is used in this way?
+    pub fn fits(self, format: &Format) -> bool {
+        match (self, format) {
+            (Target::Mounted, Format::Made { .. }) | (Target::Raw, Format::Raw) => true,
+            (Target::Mounted, Format::Raw) | (Target::Raw, Format::Made { .. }) => false,
+        }
+    }
 }
 
 /// A value that an experiment may set.

@@ -46,7 +46,8 @@ pub(super) fn names(raw: &RawExperiment) -> Vec<String> {
 }
 
 /// Puts what the scale says in the place of what the file says. Axes and `parameters_by_disk_class` are replaced whole; `parameters` and
-/// `matrix.parameters` name by name, and a name that the scale fixes is swept no more, nor the reverse.
+/// `matrix.parameters` name by name, and a name that the scale fixes is swept no more, nor the reverse. With other workloads nothing is
+/// left of the parameters of the file.
 pub(super) fn apply(raw: &mut RawExperiment, name: Option<&str>, source: &Source<'_>) -> Result<(), SourceError> {
     let Some(name) = name else { return Ok(()) };
     let known = names(raw);
@@ -76,7 +77,12 @@ pub(super) fn apply(raw: &mut RawExperiment, name: Option<&str>, source: &Source
     axes.tunables = tunables.or(axes.tunables.take());
     replace(&mut axes.scheduler, scheduler);
     replace(&mut axes.filesystem, filesystem);
-    replace(&mut axes.workload, workload);
+    if replace(&mut axes.workload, workload) {
+        // They belonged to the workloads that are gone.
+        axes.parameters.clear();
+        raw.parameters.clear();
+        raw.parameters_by_disk_class.clear();
+    }
     if replace(&mut axes.disk_class, disk_class) {
         let is_there = |class: &str| axes.disk_class.iter().any(|known| known.get_ref() == class);
         raw.parameters_by_disk_class.retain(|class, _| is_there(class.get_ref()));
@@ -135,6 +141,10 @@ rounds = 10
 matrix = { kernel = ["base", "patched"], scheduler = ["bfq"], disk_class = ["sata-hdd"] }
 parameters = { size = "8 GiB", readers = 16 }
 
+[scale.guard]
+matrix.workload = ["other"]
+parameters = { files = 3 }
+
 [scale.virtual]
 clock = "virtual"
 matrix.parameters.size = ["1 MiB", "2 MiB"]
@@ -157,6 +167,10 @@ parameters_by_disk_class.sata-hdd = { size = "2 MiB" }
         assert!(full.matrix.parameters.is_empty(), "what is fixed is swept no more");
         assert_eq!((full.parameters["size"].as_str(), full.parameters["readers"].as_str()), ("8 GiB", "16"));
 
+        let guard = parse_at("e.toml", FILE, Some("guard")).unwrap();
+        assert_eq!(guard.parameters.keys().collect::<Vec<_>>(), ["files"]);
+        assert!(guard.matrix.parameters.is_empty() && guard.parameters_by_disk_class.is_empty());
+
         let virtual_lab = parse_at("e.toml", FILE, Some("virtual")).unwrap();
         assert_eq!((virtual_lab.clock, virtual_lab.rounds), (Clock::Virtual, 6));
         assert_eq!(virtual_lab.matrix.parameters["size"], ["1 MiB", "2 MiB"]);
@@ -167,13 +181,13 @@ parameters_by_disk_class.sata-hdd = { size = "2 MiB" }
     #[test]
     fn faults_of_scales_are_found_whichever_is_asked_for() {
         let error = parse_at("e.toml", FILE, Some("ful")).unwrap_err().to_string();
-        assert_eq!(error, "e.toml: unknown scale `ful`\n  help: did you mean `full`? known: full, virtual");
+        assert_eq!(error, "e.toml: unknown scale `ful`\n  help: did you mean `full`? known: full, guard, virtual");
         let (before, _) = FILE.split_once("[scale.full]").unwrap();
         let error = parse_at("e.toml", before, Some("full")).unwrap_err().to_string();
         assert!(error.contains("has no table `[scale.NAME]`"), "{error}");
         for (from, to, fault) in [
             ("rounds = 10", "rounds = 1", "e.toml:23: rounds = 1"),
-            ("clock = \"virtual\"", "title = \"x\"", "e.toml:28: unknown field `title`"),
+            ("clock = \"virtual\"", "title = \"x\"", "e.toml:32: unknown field `title`"),
             ("scheduler = [\"bfq\"]", "scheduler = [\"bqf\"]", "e.toml:24: unknown scheduler `bqf`"),
         ] {
             let error = parse("e.toml", &FILE.replacen(from, to, 1)).unwrap_err().to_string();

@@ -82,7 +82,7 @@ impl<'a> Compared<'a> {
 
     /// `[-9.1, -5.6] %`, or a word where there is none.
     pub(crate) fn interval_text(&self) -> String {
-        self.interval().map_or_else(|| "no interval".to_owned(), |ci| format!("{}{}%", interval(&ci), number::NBSP))
+        interval_text(self.interval().as_ref())
     }
 
     /// Smallest change that these data could have shown, in per cent.
@@ -119,6 +119,11 @@ impl<'a> Compared<'a> {
         let open = |arm: u32| self.cell.trials.iter().any(|t| t.arm == arm && matches!(t.state.as_str(), "queued" | "running"));
         matches!(self.of.judgement.verdict, Verdict::NoTest { .. }) && (open(0) || open(self.of.arm))
     }
+}
+
+/// `[-9.1, -5.6] %`, or a word where there is none.
+pub(crate) fn interval_text(ci: Option<&LogInterval>) -> String {
+    ci.map_or_else(|| "no interval".to_owned(), |ci| format!("{}{}%", interval(ci), number::NBSP))
 }
 
 /// `[-9.1, -5.6]`: the ends of an interval in per cent.

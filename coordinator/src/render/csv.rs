@@ -140,11 +140,11 @@ pub fn cell(cell: &CellReport) -> String {
 }
 
 /// A field, already quoted.
-struct Field(String);
+pub(super) struct Field(String);
 
 impl Field {
     /// Empty when there is none.
-    fn number(value: Option<f64>) -> Field {
+    pub(super) fn number(value: Option<f64>) -> Field {
         Field(value.filter(|v| v.is_finite()).map(|v| v.to_string()).unwrap_or_default())
     }
 }
@@ -168,12 +168,12 @@ impl From<&str> for Field {
 
 /// Rows that end in CR LF, as RFC 4180 says.
 #[derive(Default)]
-struct Table {
-    text: String,
+pub(super) struct Table {
+    pub(super) text: String,
 }
 
 impl Table {
-    fn row(&mut self, fields: impl IntoIterator<Item = Field>) {
+    pub(super) fn row(&mut self, fields: impl IntoIterator<Item = Field>) {
         let fields: Vec<String> = fields.into_iter().map(|Field(text)| text).collect();
         self.text.push_str(&fields.join(","));
         self.text.push_str("\r\n");

@@ -2,6 +2,7 @@
 //! nothing of requests, of the store or of where a report comes from.
 
 pub mod csv;
+pub mod existing;
 pub mod html;
 #[cfg(any(test, feature = "test-support"))]
 pub mod testing;

@@ -64,8 +64,8 @@ fn the_iozone_table_has_deviations_and_no_verdict() {
         let row = comparison.rows.iter().find(|row| row.candidate.label == kernel && row.cell["disks"] == "16").unwrap();
         close(row.change_pct(), deviation, 0.05);
         let Reason::MeansOnly { runs: Some(3), break_even_cv } = row.reason else { panic!("{:?}", row.reason) };
-        if cv.is_some() {
-            close(break_even_cv, cv.unwrap(), 0.0025);
+        if let Some(cv) = cv {
+            close(break_even_cv, cv, 0.0025);
         }
     }
 }

@@ -15,12 +15,12 @@ pub struct Badge {
 
 impl Badge {
     /// The verdict in full.
-    pub(super) fn long(word: &Word) -> Badge {
+    pub(crate) fn long(word: &Word) -> Badge {
         Badge::of(word.tone, &word.long)
     }
 
     /// Any text in a tone.
-    pub(super) fn of(tone: Tone, text: impl Into<String>) -> Badge {
+    pub(crate) fn of(tone: Tone, text: impl Into<String>) -> Badge {
         Badge { class: tone.class(), glyph: tone.glyph(), text: text.into() }
     }
 

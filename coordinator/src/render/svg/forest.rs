@@ -1,11 +1,12 @@
 //! Forest plot: the change of each comparison with its 95 % interval against the band of changes that do not matter.
 
-use blklab_stats::{Better, log_from_pct};
+use blklab_stats::{Better, LogInterval, log_from_pct, pct_from_log};
 
 use super::canvas::{Anchor, Canvas, Px, Svg};
 use super::scale::Scale;
-use crate::render::compared::Compared;
+use crate::render::compared::{Compared, interval_text};
 use crate::render::number;
+use crate::render::word::Word;
 
 /// Rows of one plot: more is not read, and the tables have them all.
 pub(crate) const MAX_ROWS: usize = 40;
@@ -29,21 +30,61 @@ const TICKS: [f64; 19] =
 /// Pixels between ticks.
 const TICK_ROOM: f64 = 42.0;
 
+/// One line of the plot.
+#[derive(Debug, Clone)]
+pub(crate) struct Bar {
+    /// Which way is better.
+    pub(crate) better: Better,
+    /// What was compared.
+    pub(crate) name: String,
+    /// Where it is described.
+    pub(crate) href: String,
+    /// The verdict.
+    pub(crate) word: Word,
+    /// Per cent; smaller changes do not matter.
+    pub(crate) smallest_effect_pct: f64,
+    /// The change on the log scale.
+    pub(crate) shift: Option<f64>,
+    /// Its 95 % interval.
+    pub(crate) ci: Option<LogInterval>,
+}
+
+impl Bar {
+    fn of(row: &Compared<'_>) -> Bar {
+        let cell = row.cell;
+        Bar {
+            better: row.of.better,
+            name: format!("{} {} · {} · {}", cell.disk_class, row.place(), row.of.candidate, row.of.metric),
+            href: format!("/experiments/{}/cells/{}", cell.id.experiment, cell.id.cell),
+            word: row.word(),
+            smallest_effect_pct: row.of.smallest_effect_pct,
+            shift: row.numbers().map(|c| c.shift),
+            ci: row.interval(),
+        }
+    }
+}
+
 /// Draws `rows` in their order, those where higher is better apart from those where lower is, since worse lies on other sides.
 pub(crate) fn forest(rows: &[Compared<'_>]) -> Svg {
-    let rows = &rows[..rows.len().min(MAX_ROWS)];
-    let reach = reach(rows);
+    let bars: Vec<Bar> = rows.iter().take(MAX_ROWS).map(Bar::of).collect();
+    forest_of(&bars)
+}
+
+/// Draws the first [`MAX_ROWS`] bars, as [`forest`] does.
+pub(crate) fn forest_of(bars: &[Bar]) -> Svg {
+    let bars = &bars[..bars.len().min(MAX_ROWS)];
+    let reach = reach(bars);
     let across = Scale::exact(-reach, reach, (LEFT, RIGHT));
-    let groups: Vec<(Better, Vec<&Compared<'_>>)> = [Better::Higher, Better::Lower]
-        .map(|better| (better, rows.iter().filter(|row| row.of.better == better).collect()))
+    let groups: Vec<(Better, Vec<&Bar>)> = [Better::Higher, Better::Lower]
+        .map(|better| (better, bars.iter().filter(|bar| bar.better == better).collect()))
         .into_iter()
-        .filter(|(_, rows): &(_, Vec<_>)| !rows.is_empty())
+        .filter(|(_, bars): &(_, Vec<_>)| !bars.is_empty())
         .collect();
-    let height = rows.len() as f64 * ROW + groups.len() as f64 * HEAD;
+    let height = bars.len() as f64 * ROW + groups.len() as f64 * HEAD;
     let mut canvas = Canvas::new(WIDTH, height + 40.0);
     axis(&mut canvas, &across, height);
     let mut y = 0.0;
-    for (better, rows) in groups {
+    for (better, bars) in groups {
         let (left, right) = match better {
             Better::Higher => ("◂ worse", "better ▸"),
             Better::Lower => ("◂ better", "worse ▸"),
@@ -51,33 +92,31 @@ pub(crate) fn forest(rows: &[Compared<'_>]) -> Svg {
         canvas.text("side", Anchor::Start, (LEFT, y + 17.0), left);
         canvas.text("side", Anchor::End, (RIGHT, y + 17.0), right);
         y += HEAD;
-        for row in rows {
-            draw(&mut canvas, row, &across, reach, y + ROW / 2.0);
+        for bar in bars {
+            draw(&mut canvas, bar, &across, reach, y + ROW / 2.0);
             y += ROW;
         }
     }
-    let description = format!("{} comparisons; marks are changes, lines their 95 % intervals, shaded what does not matter", rows.len());
+    let description = format!("{} comparisons; marks are changes, lines their 95 % intervals, shaded what does not matter", bars.len());
     canvas.finish("forest", "Changes with their intervals", &description)
 }
 
-fn draw(canvas: &mut Canvas, row: &Compared<'_>, across: &Scale, reach: f64, y: f64) {
-    let word = row.word();
-    let cell = row.cell;
-    canvas.open("a", &[("href", &format!("/experiments/{}/cells/{}", cell.id.experiment, cell.id.cell))]);
-    let name = format!("{} {} · {} · {}", cell.disk_class, row.place(), row.of.candidate, row.of.metric);
-    canvas.label("label", Anchor::End, (LEFT - 30.0, y + 4.0), &name, LABEL_CHARS);
+fn draw(canvas: &mut Canvas, bar: &Bar, across: &Scale, reach: f64, y: f64) {
+    let word = &bar.word;
+    canvas.open("a", &[("href", &bar.href)]);
+    canvas.label("label", Anchor::End, (LEFT - 30.0, y + 4.0), &bar.name, LABEL_CHARS);
     canvas.close("a");
     canvas.text(&format!("glyph {}", word.tone.class()), Anchor::Middle, (LEFT - 14.0, y + 4.0), &word.tone.glyph().to_string());
 
-    let margin = log_from_pct(row.of.smallest_effect_pct);
+    let margin = log_from_pct(bar.smallest_effect_pct);
     let (from, to) = (across.at(-margin), across.at(margin));
     canvas.rect("band", (from, y - ROW / 2.0), (to - from, ROW));
-    let Some(numbers) = row.numbers() else {
+    let Some(shift) = bar.shift else {
         canvas.text("nothing", Anchor::Middle, ((LEFT + RIGHT) / 2.0, y + 4.0), &word.long);
         return;
     };
     let class = word.tone.class();
-    if let Some(ci) = numbers.ci95 {
+    if let Some(ci) = bar.ci {
         canvas.line(&format!("interval {class}"), (across.at(ci.low), y), (across.at(ci.high), y));
         // An arrow instead of an end: the interval goes on beyond the plot.
         for (end, direction) in [(ci.low, -1.0), (ci.high, 1.0)] {
@@ -90,12 +129,13 @@ fn draw(canvas: &mut Canvas, row: &Compared<'_>, across: &Scale, reach: f64, y: 
             }
         }
     }
-    let x = across.at(numbers.shift);
+    let x = across.at(shift);
     let d = format!("M{} {}l4.5 4.5l-4.5 4.5l-4.5 -4.5Z", Px(x), Px(y - 4.5));
-    let change = number::change(numbers.change_pct());
-    canvas.path(&format!("change {class}"), &d, &format!("{}: {change}, {}", word.long, row.interval_text()));
+    let change = number::change(pct_from_log(shift));
+    let interval = interval_text(bar.ci.as_ref());
+    canvas.path(&format!("change {class}"), &d, &format!("{}: {change}, {interval}", word.long));
     canvas.text("number", Anchor::End, (RIGHT + 66.0, y + 4.0), &change);
-    canvas.text("number quiet", Anchor::End, (WIDTH - 4.0, y + 4.0), &row.interval_text());
+    canvas.text("number quiet", Anchor::End, (WIDTH - 4.0, y + 4.0), &interval);
 }
 
 fn axis(canvas: &mut Canvas, across: &Scale, height: f64) {
@@ -117,9 +157,9 @@ fn axis(canvas: &mut Canvas, across: &Scale, height: f64) {
 }
 
 /// How far the axis goes on both sides of zero.
-fn reach(rows: &[Compared<'_>]) -> f64 {
-    let ends = rows.iter().filter_map(|row| row.numbers()).map(|c| c.ci95.map_or(c.shift.abs(), |ci| ci.reach()));
-    let margins = rows.iter().map(|row| 1.3 * log_from_pct(row.of.smallest_effect_pct));
+fn reach(bars: &[Bar]) -> f64 {
+    let ends = bars.iter().filter_map(|bar| bar.ci.map(|ci| ci.reach()).or(bar.shift.map(f64::abs)));
+    let margins = bars.iter().map(|bar| 1.3 * log_from_pct(bar.smallest_effect_pct));
     let farthest = ends.chain(margins).filter(|end| end.is_finite()).fold(0.0, f64::max);
     (farthest * 1.05).clamp(NEAREST, FARTHEST)
 }

@@ -12,7 +12,7 @@ mod strip;
 
 pub(crate) use canvas::Svg;
 pub(crate) use disk_curve::{Axis, Curve, Point, disk_curves};
-pub(crate) use forest::{MAX_ROWS as FOREST_ROWS, forest};
+pub(crate) use forest::{Bar, MAX_ROWS as FOREST_ROWS, forest, forest_of};
 pub(crate) use progress::progress;
 pub(crate) use run_order::run_order;
-pub(crate) use strip::strip;
+pub(crate) use strip::{Numbered, Strip, strip, strips_of};

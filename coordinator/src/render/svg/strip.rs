@@ -18,38 +18,73 @@ const BELOW: f64 = 42.0;
 /// Characters of an arm's label that fit left of the plot.
 const LABEL_CHARS: usize = 20;
 
+/// One row of the plot.
+#[derive(Debug, Clone)]
+pub(crate) struct Strip<'a> {
+    /// The arm.
+    pub(crate) label: &'a str,
+    /// Number and value of each run, numbers from 0.
+    pub(crate) runs: Vec<(u32, f64)>,
+}
+
+/// What the numbers of runs are, and so whether lines join them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Numbered {
+    /// Rounds: those of one number belong together.
+    Rounds,
+    /// Runs of each arm by itself.
+    Runs,
+}
+
 /// The values of one metric of a cell; `metric` counts in the order of the workload.
 pub(crate) fn strip(cell: &CellReport, metric: usize) -> Svg {
     let rows: Vec<(&str, Option<&Series>)> = cell.arms.iter().map(|arm| (arm.label.as_str(), arm.series.get(metric))).collect();
-    let points = |series: &Option<&'_ Series>| series.map_or(Vec::new(), |series| series.points.clone());
     let (name, unit) = rows.iter().find_map(|(_, series)| *series).map_or(("", ""), |series| (&series.metric, &series.unit));
+    let runs = |series: Option<&Series>| series.map_or(Vec::new(), |s| s.points.iter().map(|p| (p.round, p.value)).collect());
+    let strips: Vec<Strip<'_>> = rows.iter().map(|(label, series)| Strip { label, runs: runs(*series) }).collect();
+    strips_of(&strips, Numbered::Rounds, (name, unit))
+}
+
+/// A row for each of `rows`; `metric` is its name and its unit.
+pub(crate) fn strips_of(rows: &[Strip<'_>], numbered: Numbered, metric: (&str, &str)) -> Svg {
+    let (name, unit) = metric;
     let bottom = TOP + ROW * rows.len() as f64;
-    let scale = Scale::fit(rows.iter().flat_map(|(_, series)| points(series)).map(|point| point.value), (LEFT, RIGHT));
-    let numbers = number::Scale::of(unit, rows.iter().flat_map(|(_, series)| points(series)).map(|point| point.value));
+    let values = || rows.iter().flat_map(|row| &row.runs).map(|(_, value)| *value);
+    let scale = Scale::fit(values(), (LEFT, RIGHT));
+    let numbers = number::Scale::of(unit, values());
     let middle = |row: usize| TOP + ROW * (row as f64 + 0.5);
 
     let mut canvas = Canvas::new(WIDTH, bottom + BELOW);
     value_axis_below(&mut canvas, &scale, unit, name, (LEFT, RIGHT), (TOP, bottom));
-    for line in lines_of_rounds(&rows, &scale, middle) {
-        canvas.polyline("round", &line);
+    if numbered == Numbered::Rounds {
+        for line in lines_of_rounds(rows, &scale, middle) {
+            canvas.polyline("round", &line);
+        }
     }
-    for (row, (label, series)) in rows.iter().enumerate() {
+    for (row, Strip { label, runs }) in rows.iter().enumerate() {
         canvas.label("label", Anchor::End, (LEFT - 14.0, middle(row) + 4.0), label, LABEL_CHARS);
-        let points = points(series);
-        let Some(median) = blklab_stats::median(&points.iter().map(|point| point.value).collect::<Vec<_>>()) else {
+        let Some(median) = blklab_stats::median(&runs.iter().map(|(_, value)| *value).collect::<Vec<_>>()) else {
             canvas.text("nothing", Anchor::Middle, ((LEFT + RIGHT) / 2.0, middle(row) + 4.0), "no value");
             continue;
         };
         let median = scale.at(median);
         canvas.line(&format!("median {}", arm_class(row)), (median, middle(row) - 16.0), (median, middle(row) + 16.0));
-        for point in points {
-            let at = (scale.at(point.value), middle(row) + lane(point.round));
-            let title = format!("{label}, round {}: {}", point.round + 1, numbers.quantity(point.value));
+        for (number, value) in runs {
+            let at = (scale.at(*value), middle(row) + lane(*number));
+            let run = match numbered {
+                Numbered::Rounds => "round",
+                Numbered::Runs => "run",
+            };
+            let title = format!("{label}, {run} {}: {}", number + 1, numbers.quantity(*value));
             canvas.path(&format!("mark {}", arm_class(row)), &shape(row, at), &title);
         }
     }
-    let counts: Vec<String> = rows.iter().map(|(label, series)| format!("{label}: {} values", points(series).len())).collect();
-    canvas.finish("strip", &format!("{name} of each trial by arm"), &counts.join("; "))
+    let counts: Vec<String> = rows.iter().map(|row| format!("{}: {} values", row.label, row.runs.len())).collect();
+    let each = match numbered {
+        Numbered::Rounds => "trial",
+        Numbered::Runs => "run",
+    };
+    canvas.finish("strip", &format!("{name} of each {each} by arm"), &counts.join("; "))
 }
 
 /// Equal values of different rounds lie beside each other.
@@ -59,11 +94,11 @@ fn lane(round: u32) -> f64 {
 }
 
 /// For each round the places of its values, arm by arm.
-fn lines_of_rounds(rows: &[(&str, Option<&Series>)], scale: &Scale, middle: impl Fn(usize) -> f64) -> Vec<Vec<(f64, f64)>> {
+fn lines_of_rounds(rows: &[Strip<'_>], scale: &Scale, middle: impl Fn(usize) -> f64) -> Vec<Vec<(f64, f64)>> {
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
-    for (row, (_, series)) in rows.iter().enumerate() {
-        for point in series.map_or(&[][..], |series| &series.points) {
-            rounds.entry(point.round).or_default().push((scale.at(point.value), middle(row) + lane(point.round)));
+    for (row, strip) in rows.iter().enumerate() {
+        for (round, value) in &strip.runs {
+            rounds.entry(*round).or_default().push((scale.at(*value), middle(row) + lane(*round)));
         }
     }
     rounds.into_values().filter(|line| line.len() > 1).collect()

@@ -8,7 +8,7 @@ use blklab_model::id::{BuildId, ExperimentId, KernelName};
 use blklab_model::kernel::{Blob, KernelRecord};
 use blklab_model::report::Report;
 use blklab_wire::agent::Refusal;
-use blklab_wire::people::{AddKernel, BuildAccepted, BuildLine, ExperimentLine, HostLine, Progress, Submit, Submitted};
+use blklab_wire::people::{AddKernel, BuildAccepted, BuildLine, ExperimentLine, HostLine, Import, Progress, Submit, Submitted};
 use serde::de::DeserializeOwned;
 
 use crate::kernels::MAX_BLOB_BYTES;
@@ -57,6 +57,11 @@ impl Client {
     /// Submits an experiment.
     pub async fn submit(&self, submit: &Submit) -> anyhow::Result<Submitted> {
         self.send(self.http.post(self.url("/api/v1/experiments")).json(submit)).await?.json().await.context("failed to read the answer")
+    }
+
+    /// Imports values as an experiment.
+    pub async fn import(&self, import: &Import) -> anyhow::Result<Submitted> {
+        self.send(self.http.post(self.url("/api/v1/imports")).json(import)).await?.json().await.context("failed to read the answer")
     }
 
     /// Cancels an experiment.

@@ -1,5 +1,7 @@
 //! From a submission to planned rows: everything is checked before anything is stored, and it is stored in one transaction.
 
+pub mod import;
+
 use std::collections::BTreeMap;
 
 use blklab_model::experiment::file::BadRuns;
@@ -57,6 +59,12 @@ pub enum IntakeError {
     Changed {
         /// The experiment file.
         file: String,
+    },
+    /// An import that cannot be stored.
+    #[error("failed to import: {what}")]
+    BadImport {
+        /// What is wrong, and what would cure it.
+        what: String,
     },
     /// Not the submitter's fault.
     #[error("the plan was not made; try again")]
@@ -160,6 +168,7 @@ fn new_experiment(
         impossible: expansion.impossible.clone(),
         file_name: submit.file.name,
         file_text: format!("{}{}", remark(&submit.overrides), submit.file.text),
+        imported: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every page of a lab that has measured something: each link leads somewhere, each twin is there, nothing in it runs.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -8,11 +8,13 @@ use blklab_lab_tests::{ScriptedHost, TestLab, blob, kernel_submission, submissio
 use blklab_model::build::{BuildFailure, BuildFault};
 use blklab_model::crash::{Crash, CrashKind};
 use blklab_model::id::ExperimentId;
+use blklab_model::imported::PublishedSummary;
 use blklab_model::outcome::Outcome;
 use blklab_model::testing::{build_request, noise};
+use blklab_model::workload::metric::Better;
 use blklab_wire::agent::Output;
 use blklab_wire::build::BuildOutcome;
-use blklab_wire::people::{HostDetails, KernelLine};
+use blklab_wire::people::{HostDetails, Import, ImportCell, ImportData, ImportMetric, ImportValue, KernelLine};
 use reqwest::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS};
 use reqwest::{Response, StatusCode};
 
@@ -232,4 +234,56 @@ async fn an_empty_lab_says_how_to_begin() {
     let home = text(&lab, "/").await;
     assert!(home.contains("blklab submit") && home.contains("No host is enrolled yet"), "{home}");
     assert!(text(&lab, "/queue").await.contains("The queue is empty"));
+}
+
+/// Labels, metrics and sources of an import are whatever a file says.
+#[tokio::test]
+async fn an_imported_experiment_has_the_same_pages() {
+    let lab = TestLab::new().await;
+    let values = |factor: f64| {
+        let of = (0..10).map(|run| ImportValue { value: 100.0 * factor * noise(0, run), round: None });
+        Some(ImportData::Values(of.collect()))
+    };
+    let summary =
+        |mean: f64| Some(ImportData::Summary(PublishedSummary { n: Some(10), mean, sd: Some(mean / 10.0), min: None, max: None }));
+    let metric = |name: &str, arms: Vec<Option<ImportData>>| ImportMetric {
+        name: name.into(),
+        unit: "<b>s</b>".into(),
+        better: Better::Lower,
+        arms,
+    };
+    let cell = BTreeMap::from([("disk".to_owned(), "ssd".to_owned()), ("<b>column</b>".to_owned(), EVIL.to_owned())]);
+    let import = Import {
+        name: EVIL.into(),
+        title: EVIL.into(),
+        question: EVIL.into(),
+        source: EVIL.into(),
+        submitter: EVIL.into(),
+        arms: vec!["old".into(), EVIL.into()],
+        cells: vec![ImportCell {
+            cell,
+            metrics: vec![metric(EVIL, vec![values(1.0), values(1.4)]), metric("published", vec![summary(1.0), summary(2.0)])],
+        }],
+        smallest_effect_pct: 5.0,
+        sources: vec![EVIL.into()],
+        warnings: vec![EVIL.into()],
+    };
+    let done = lab.client().import(&import).await.expect("a place in the database");
+    let seen = walk(&lab).await;
+    for path in ["/experiments/x1", "/experiments/x1.csv", "/experiments/x1.toml", "/experiments/x1/cells/0"] {
+        assert!(seen.contains(path), "{path} is reached from /: {seen:?}");
+    }
+    let page = text(&lab, &done.path).await;
+    assert!(page.contains("not measured by this lab") && page.contains("imported</span>"), "{page}");
+    let mail = text(&lab, "/experiments/x1.txt").await;
+    assert!(mail.contains("imported") && !mail.contains("blklab submit"), "{mail}");
+    let cell = text(&lab, "/experiments/x1/cells/0").await;
+    assert!(cell.contains("strip") && !cell.contains("run-order"), "nobody recorded an order");
+}
+
+#[tokio::test]
+async fn an_import_needs_the_submission_token() {
+    let lab = TestLab::new().await;
+    let response = browser().post(format!("{}/api/v1/imports", lab.url)).body("{}").send().await.expect("an answer");
+    assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
 }

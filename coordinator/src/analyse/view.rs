@@ -130,6 +130,7 @@ impl Lab {
                 over: counts.over(),
                 failed: counts.failed,
                 eta_ms,
+                imported: record.imported.is_some(),
                 cost_ms: record.started.map_or(0, |started| (end - started).0.unsigned_abs()),
             });
         }

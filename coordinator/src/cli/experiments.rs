@@ -25,7 +25,8 @@ pub(super) async fn run(args: ExperimentsArgs) -> anyhow::Result<Ended> {
     }
     let rows = lines.into_iter().map(|line| {
         let trials = format!("{}/{}", line.over, line.trials);
-        vec![line.id.to_string(), line.name, line.state, trials, line.headline]
+        let state = if line.imported { "imported".to_owned() } else { line.state };
+        vec![line.id.to_string(), line.name, state, trials, line.headline]
     });
     print::table(&["ID", "NAME", "STATE", "TRIALS", "VERDICT"], &rows.collect::<Vec<_>>());
     Ok(Ended::Well)

@@ -6,7 +6,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use blklab_model::id::ExperimentId;
 use blklab_model::report::Report;
-use blklab_wire::people::{ExperimentLine, HostLine, Progress, Submit, Submitted};
+use blklab_wire::people::{ExperimentLine, HostLine, Import, Progress, Submit, Submitted};
 use serde::Deserialize;
 
 use super::auth::Submitter;
@@ -25,6 +25,7 @@ pub fn router() -> Router<Lab> {
         .route("/experiments/{id}/report", get(report))
         .route("/experiments/{id}/progress", get(progress))
         .route("/experiments/{id}/cancel", post(cancel))
+        .route("/imports", post(import))
         .route("/hosts", get(hosts))
 }
 
@@ -36,6 +37,10 @@ struct Page {
 
 async fn submit(State(lab): State<Lab>, _: Submitter, Body(submit): Body<Submit>) -> Result<(StatusCode, Json<Submitted>), AppError> {
     Ok((StatusCode::CREATED, Json(intake::accept(&lab, submit).await?)))
+}
+
+async fn import(State(lab): State<Lab>, _: Submitter, Body(import): Body<Import>) -> Result<(StatusCode, Json<Submitted>), AppError> {
+    Ok((StatusCode::CREATED, Json(intake::import::accept(&lab, import).await?)))
 }
 
 async fn experiments(State(lab): State<Lab>, Query(page): Query<Page>) -> Result<Json<Vec<ExperimentLine>>, AppError> {

@@ -76,9 +76,11 @@ impl From<IntakeError> for AppError {
             IntakeError::Store(error) => error.into(),
             IntakeError::Lost => AppError::internal(error),
             IntakeError::Changed { .. } => AppError::new(StatusCode::CONFLICT, error.to_string(), ""),
-            IntakeError::Source(_) | IntakeError::Matrix { .. } | IntakeError::NothingPossible { .. } | IntakeError::TooMany { .. } => {
-                AppError::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string(), "")
-            }
+            IntakeError::Source(_)
+            | IntakeError::Matrix { .. }
+            | IntakeError::NothingPossible { .. }
+            | IntakeError::BadImport { .. }
+            | IntakeError::TooMany { .. } => AppError::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string(), ""),
         }
     }
 }

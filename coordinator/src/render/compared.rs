@@ -4,8 +4,9 @@
 use std::cmp::Ordering;
 
 use blklab_model::matrix::CellKind;
+use blklab_model::report::imported::published;
 use blklab_model::report::{ArmReport, CellReport, ComparisonReport, Report};
-use blklab_stats::{Comparison, LogInterval, Verdict};
+use blklab_stats::{Comparison, LogInterval, Verdict, pct_from_log};
 
 use super::number::{self, Scale};
 use super::word::{Tone, Word};
@@ -59,9 +60,35 @@ impl<'a> Compared<'a> {
         self.cell.arms.get(usize::try_from(self.of.arm).ok()?)
     }
 
-    /// Medians of base and candidate, in the unit of the metric.
+    /// Medians of base and candidate, in the unit of the metric; means where an import knows no values.
     pub(crate) fn medians(&self) -> Option<(f64, f64)> {
-        self.numbers().map(|c| (c.base.median, c.patched.median))
+        self.numbers().map(|c| (c.base.median, c.patched.median)).or_else(|| self.published_means())
+    }
+
+    /// Means of an imported comparison of which a side is known as a summary only.
+    fn published_means(&self) -> Option<(f64, f64)> {
+        let series = |arm: &'a ArmReport| arm.series.iter().find(|series| series.metric == self.of.metric);
+        let (base, candidate) = (series(self.base()?)?, series(self.candidate()?)?);
+        let is_summary = base.summary.is_some() || candidate.summary.is_some();
+        is_summary.then(|| Some((published(base)?.mean, published(candidate)?.mean))).flatten()
+    }
+
+    /// The change on the log scale.
+    pub(crate) fn shift(&self) -> Option<f64> {
+        let of_means = || self.published_means().filter(|(base, candidate)| *base > 0.0 && *candidate > 0.0);
+        self.numbers().map(|c| c.shift).or_else(|| of_means().map(|(base, candidate)| candidate.ln() - base.ln()))
+    }
+
+    /// p-value of the comparison.
+    pub(crate) fn p(&self) -> Option<f64> {
+        let of_summary = || self.of.summary.as_ref().and_then(|summary| summary.log_delta).map(|test| test.p);
+        self.numbers().and_then(|c| c.p_combined).or_else(of_summary)
+    }
+
+    /// Values in the smaller arm.
+    pub(crate) fn n(&self) -> Option<u64> {
+        let of_summary = || self.of.summary.as_ref().map(|summary| summary.base.n.min(summary.patched.n));
+        self.numbers().map(|c| c.n() as u64).or_else(of_summary)
     }
 
     /// How the medians are written.
@@ -72,12 +99,13 @@ impl<'a> Compared<'a> {
 
     /// The change in per cent.
     pub(crate) fn change_pct(&self) -> Option<f64> {
-        self.numbers().map(Comparison::change_pct)
+        self.shift().map(pct_from_log)
     }
 
     /// Its 95 % interval; none below four values an arm.
     pub(crate) fn interval(&self) -> Option<LogInterval> {
-        self.numbers().and_then(|c| c.ci95)
+        let of_summary = || self.of.summary.as_ref().and_then(|summary| summary.log_delta).map(|test| test.log_interval(0.05));
+        self.numbers().map_or_else(of_summary, |c| c.ci95)
     }
 
     /// `[-9.1, -5.6] %`, or a word where there is none.
@@ -87,7 +115,8 @@ impl<'a> Compared<'a> {
 
     /// Smallest change that these data could have shown, in per cent.
     pub(crate) fn smallest_detectable_pct(&self) -> Option<f64> {
-        self.numbers().and_then(Comparison::smallest_detectable_pct)
+        let of_summary = || self.of.summary.as_ref().and_then(|summary| summary.smallest_detectable_log).map(pct_from_log);
+        self.numbers().map_or_else(of_summary, Comparison::smallest_detectable_pct)
     }
 
     /// Workload and what else tells the cell from others, without the disk class: `rt-be-readers, bfq`.
@@ -107,7 +136,7 @@ impl<'a> Compared<'a> {
 
     /// Size of the change on the log scale, in smallest effects that matter.
     pub(crate) fn times_the_smallest_effect(&self) -> f64 {
-        self.numbers().map_or(0.0, |c| c.shift.abs() / blklab_stats::log_from_pct(self.of.smallest_effect_pct))
+        self.shift().map_or(0.0, |shift| shift.abs() / blklab_stats::log_from_pct(self.of.smallest_effect_pct))
     }
 
     /// Failed trials of the two arms.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use blklab_model::id::DiskId;
 use blklab_model::matrix::CellKind;
 use blklab_model::report::{CellReport, Report};
-use blklab_stats::{Better, Comparison};
+use blklab_stats::{Better, Comparison, SummaryComparison};
 
 use super::compared::of_cell;
 use super::number::NBSP;
@@ -49,6 +49,9 @@ pub fn experiment(report: &Report) -> String {
     for row in report.cells.iter().flat_map(of_cell) {
         let cell = row.cell;
         let number = |of: fn(&Comparison) -> f64| Field::number(row.numbers().map(of));
+        let summary = |values: fn(&Comparison) -> f64, summaries: fn(&SummaryComparison) -> f64| {
+            Field::number(row.numbers().map(values).or_else(|| row.of.summary.as_ref().map(summaries)))
+        };
         let disks = cell.disks.iter().map(DiskId::as_str).collect::<Vec<_>>().join(" ");
         let mut fields = vec![
             Field::from(report.id.to_string()),
@@ -75,19 +78,19 @@ pub fn experiment(report: &Report) -> String {
             }),
             Field::from(format!("{:?}", row.of.role).to_lowercase()),
             Field::from(row.word().long.replace(NBSP, " ")),
-            Field::number(row.numbers().map(|c| c.n() as f64)),
+            Field::number(row.n().map(|n| n as f64)),
             number(|c| c.base.median),
             number(|c| c.patched.median),
-            number(|c| c.base.mean),
-            number(|c| c.patched.mean),
-            number(|c| c.base.sd),
-            number(|c| c.patched.sd),
-            number(Comparison::change_pct),
+            summary(|c| c.base.mean, |s| s.base.mean),
+            summary(|c| c.patched.mean, |s| s.patched.mean),
+            summary(|c| c.base.sd, |s| s.base.sd),
+            summary(|c| c.patched.sd, |s| s.patched.sd),
+            Field::number(row.change_pct()),
             Field::number(row.interval().map(|ci| ci.low_pct())),
             Field::number(row.interval().map(|ci| ci.high_pct())),
             Field::number(row.smallest_detectable_pct()),
             Field::number(Some(row.of.smallest_effect_pct)),
-            Field::number(row.numbers().and_then(|c| c.p_combined)),
+            Field::number(row.p()),
             Field::number(row.of.adjusted_p),
             Field::number(Some(f64::from(row.failed_trials()))),
         ]);

@@ -37,15 +37,15 @@ pub(crate) fn why_open(row: &Compared<'_>) -> String {
 
 /// Neither a change nor its absence is shown: what the interval still holds.
 fn not_yet_clear(row: &Compared<'_>) -> String {
-    let (Some(numbers), Some(ci)) = (row.numbers(), row.interval()) else { return "too few values for an interval".to_owned() };
+    let (Some(n), Some(ci)) = (row.n(), row.interval()) else { return "too few values for an interval".to_owned() };
     let floor = percent(row.of.smallest_effect_pct);
     let margin = log_from_pct(row.of.smallest_effect_pct);
     let interval = format!("{}{NBSP}%", interval(&ci));
     let holds_zero = ci.low <= 0.0 && ci.high >= 0.0;
     let clears_margin = ci.low >= margin || ci.high <= -margin;
-    match numbers.p_combined {
+    match row.p() {
         _ if ci.reach() <= margin => {
-            format!("the interval {interval} lies within ±{floor}, but {} values are too few to rely on it", numbers.n())
+            format!("the interval {interval} lies within ±{floor}, but {n} values are too few to rely on it")
         }
         _ if holds_zero => format!("the interval {interval} holds both no change and one of {floor} or more"),
         Some(p) if clears_margin => {
@@ -78,7 +78,8 @@ pub(crate) fn remedy(row: &Compared<'_>) -> String {
 
 /// What a reader should know before trusting a comparison: the flags that are up.
 pub(crate) fn cautions(row: &Compared<'_>) -> Vec<String> {
-    let Some(numbers) = row.numbers() else { return Vec::new() };
+    let caps = || row.of.judgement.caps.iter().map(|cap| cap_text(*cap).to_owned());
+    let Some(numbers) = row.numbers() else { return caps().collect() };
     let flags = &numbers.flags;
     let base = row.base().map_or("baseline", |arm| arm.label.as_str());
     let mut cautions = Vec::new();
@@ -96,12 +97,14 @@ pub(crate) fn cautions(row: &Compared<'_>) -> Vec<String> {
         }
     }
     if flags.drifting() {
-        cautions.push("values drift in run order; the random order inside rounds keeps the comparison fair".to_owned());
+        let fair = row.of.judgement.caps.is_empty();
+        let and = if fair { "; the random order inside rounds keeps the comparison fair" } else { "" };
+        cautions.push(format!("values drift in run order{and}"));
     }
     if flags.noisy {
         cautions.push(format!("arm {base} varies by {}", percent(100.0 * flags.spread.sd_log_base.exp_m1())));
     }
-    cautions.extend(row.of.judgement.caps.iter().map(|cap| cap_text(*cap).to_owned()));
+    cautions.extend(caps());
     cautions
 }
 

@@ -407,6 +407,7 @@ pub fn line(report: &Report) -> ExperimentLine {
         failed: report.trials.failed,
         eta_ms: (!report.state.is_over()).then_some(161_000),
         cost_ms: u64::from(over) * 2_000,
+        imported: report.imported.is_some(),
     }
 }
 

@@ -66,6 +66,11 @@ fn unchanged_classes(rows: &[Compared<'_>]) -> Option<String> {
 fn what_ran(report: &Report) -> String {
     let mut out = paragraph(&format!("  {:<10} ", "base"), &report.baseline);
     out.push_str(&paragraph(&format!("  {:<10} ", candidate_word(report)), &report.candidates.join(", ")));
+    if let Some(imported) = &report.imported {
+        let from = imported.sources.join(", ");
+        out.push_str(&paragraph(&format!("  {:<10} ", "imported"), &format!("from {from}; run order not known, so suspected at most")));
+        return out;
+    }
     let rounds = if report.rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", report.rounds) };
     out.push_str(&paragraph("  ", &format!("same disks, {rounds} in random order, {}", environment::in_a_phrase(report))));
     for kernel in &report.kernels {
@@ -249,6 +254,9 @@ fn shortened(text: &str) -> String {
 fn links(report: &Report, base_url: &str) -> String {
     let base_url = base_url.trim_end_matches('/');
     let id = report.id;
+    if report.imported.is_some() {
+        return format!("Details    {base_url}/experiments/{id}\nMethod     {base_url}/method\n");
+    }
     format!(
         "Details    {base_url}/experiments/{id}\n\
          Reproduce  {base_url}/experiments/{id}.toml\n           \

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use blklab_model::experiment::Experiment;
 use blklab_model::experiment::state::ExperimentState;
 use blklab_model::id::{ExperimentId, KernelName, WorkloadName};
+use blklab_model::imported::Imported;
 use blklab_model::kernel::KernelRecord;
 use blklab_model::matrix::{Cell, Impossible};
 use blklab_model::plan::PlannedJob;
@@ -39,6 +40,8 @@ pub struct NewExperiment {
     pub file_name: String,
     /// Its text.
     pub file_text: String,
+    /// Values that somebody else measured.
+    pub imported: Option<Imported>,
 }
 
 /// States in which an experiment is not over: its jobs may be claimed.
@@ -50,20 +53,21 @@ statements! {
         SELECT COALESCE(MAX(id), 0) + 1
         FROM experiment";
     EXPERIMENT_INSERT = "
-        INSERT INTO experiment (id, definition, workloads, kernels, seed, state, submitter, created, impossible, file_name, file_text)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+        INSERT INTO experiment
+            (id, definition, workloads, kernels, seed, state, submitter, created, impossible, file_name, file_text, imported)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     EXPERIMENT_GET = "
-        SELECT id, definition, workloads, kernels, seed, state, submitter, created, started, finished, impossible, file_name, file_text
+        SELECT id, definition, workloads, kernels, seed, state, submitter, created, started, finished, impossible, file_name, file_text, imported
         FROM experiment
         WHERE id = $1";
     EXPERIMENT_LIST = "
-        SELECT id, definition, workloads, kernels, seed, state, submitter, created, started, finished, impossible, file_name, file_text
+        SELECT id, definition, workloads, kernels, seed, state, submitter, created, started, finished, impossible, file_name, file_text, imported
         FROM experiment
         WHERE id < $1
         ORDER BY id DESC
         LIMIT $2";
     EXPERIMENT_LIST_OPEN = "
-        SELECT id, definition, workloads, kernels, seed, state, submitter, created, started, finished, impossible, file_name, file_text
+        SELECT id, definition, workloads, kernels, seed, state, submitter, created, started, finished, impossible, file_name, file_text, imported
         FROM experiment
         WHERE state IN ($1, $2)
         ORDER BY id";
@@ -98,6 +102,7 @@ pub async fn experiment_insert(tx: &mut Tx, new: &NewExperiment, cells: &[Cell],
         json(&new.impossible),
         &new.file_name,
         &new.file_text,
+        new.imported.as_ref().map(json),
     )?;
     cell::insert(tx, id, cells).await?;
     job::insert(tx, id, jobs).await?;
@@ -163,6 +168,7 @@ struct ExperimentColumns {
     impossible: String,
     file_name: String,
     file_text: String,
+    imported: Option<String>,
 }
 
 impl ExperimentColumns {
@@ -183,6 +189,7 @@ impl ExperimentColumns {
             impossible: place.json("impossible", &self.impossible)?,
             file_name: self.file_name,
             file_text: self.file_text,
+            imported: self.imported.as_deref().map(|imported| place.json("imported", imported)).transpose()?,
         })
     }
 }
@@ -215,6 +222,7 @@ mod tests {
                 impossible: new.impossible,
                 file_name: new.file_name,
                 file_text: new.file_text,
+                imported: new.imported,
             };
             assert_eq!(record, expected);
             assert_eq!(experiment_get(&mut tx, ExperimentId(2)).await.unwrap(), None);

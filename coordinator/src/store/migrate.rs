@@ -86,6 +86,10 @@ mod tests {
         assert_eq!(kernel_get(tx, &id("debian-6.1")).await.unwrap().unwrap().release, "6.1.0-40-amd64");
         let builds = build_list_open(tx).await.unwrap();
         assert_eq!((builds[0].request.name.as_str(), builds[0].attempt), ("patched", 1));
+
+        assert_eq!(experiments[0].imported, None);
+        let imported = experiment_get(tx, ExperimentId(2)).await.unwrap().unwrap().imported.unwrap();
+        assert_eq!((imported.sources[0].as_str(), imported.summary(0, 1, "time").unwrap().mean), ("t.csv", 4631.3));
     }
 
     #[tokio::test]

@@ -13,7 +13,8 @@ use blklab_parse::results::{Data, Repetition, Series};
 /// Unit of values that are 1 where something happened in a run and 0 where it did not.
 pub(crate) const EVENT: &str = "event";
 
-const METRIC: &str = "finish_order";
+/// Name of a metric that says who finished first.
+pub(crate) const METRIC: &str = "finish_order";
 const CLASS: &str = "io_class";
 
 /// Turns finish orders into inversions; other series stay as they are.

@@ -23,6 +23,6 @@ mod table;
 
 pub use arm::Arm;
 pub use gather::{Gather, Gathered};
-pub use pair::{Comparison, Counts, NoSuchMetric, Options, Outcome, Unpaired, compare};
+pub use pair::{Aligned, Comparison, Counts, NoSuchMetric, Options, Outcome, Unpaired, align, compare};
 pub use row::{Basis, Count, Flag, Reason, Row, Side, Stage, Verdict, Which};
 pub use table::{TableError, table};

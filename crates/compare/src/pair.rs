@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use blklab_parse::Better as Said;
-use blklab_parse::results::Series;
+use blklab_parse::results::{Data, Series};
 use blklab_stats::{Better, Policy, bh};
 use thiserror::Error;
 
@@ -132,6 +132,63 @@ pub fn compare(base: Arm, candidates: Vec<Arm>, options: &Options) -> Result<Com
     })
 }
 
+/// What all arms have of one metric of one cell, for whoever keeps the values instead of judging them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aligned {
+    /// The cell.
+    pub cell: BTreeMap<String, String>,
+    /// The metric.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// Which way is better.
+    pub better: Better,
+    /// The base first, then the candidates; none where an arm has nothing.
+    pub arms: Vec<Option<Data>>,
+}
+
+/// Lays series of all arms side by side, and says in words what had to be left out.
+///
+/// # Errors
+/// [`NoSuchMetric`], for a direction that belongs to nothing.
+pub fn align(base: &Arm, candidates: &[Arm], options: &Options) -> Result<(Vec<Aligned>, Vec<String>), NoSuchMetric> {
+    check_names(base, candidates, options)?;
+    let (mut aligned, mut out, mut alone) = (Vec::new(), Vec::new(), 0);
+    let of_arms: Vec<_> = candidates.iter().map(by_key).collect();
+    for series in &base.series {
+        let partners: Vec<Option<&Series>> = of_arms.iter().map(|arm| arm.get(&key(series)).copied()).collect();
+        let mut direction_of = Direction::Unknown;
+        for partner in partners.iter().flatten() {
+            direction_of = direction(series, partner, options);
+        }
+        let is_event = series.unit == EVENT || series.metric == crate::finish::METRIC;
+        let units_differ = partners.iter().flatten().any(|partner| partner.unit != series.unit);
+        match direction_of {
+            _ if partners.iter().all(Option::is_none) => alone += 1,
+            _ if is_event => out.push(format!("{}: a count, which `blklab compare` judges", series.metric)),
+            _ if units_differ => out.push(format!("{}: in different units", series.metric)),
+            Direction::Known(better) => aligned.push(Aligned {
+                cell: series.cell.clone(),
+                metric: series.metric.clone(),
+                unit: series.unit.clone(),
+                better,
+                arms: std::iter::once(Some(series.data.clone())).chain(partners.into_iter().map(|one| Some(one?.data.clone()))).collect(),
+            }),
+            Direction::None => out.push(format!("{}: it describes the run", series.metric)),
+            Direction::Unknown | Direction::Differ => {
+                out.push(format!("{}: which way is better is not known; give --better '{0}=higher' or =lower", series.metric));
+            }
+        }
+    }
+    // The same of every cell is said once.
+    let out: BTreeSet<String> = out.into_iter().collect();
+    let mut out: Vec<String> = out.into_iter().map(|what| format!("left out: {what}")).collect();
+    if alone > 0 {
+        out.push(format!("left out: {alone} series of the baseline that no candidate has"));
+    }
+    Ok((aligned, out))
+}
+
 #[derive(Default)]
 struct Collected {
     rows: Vec<Row>,
@@ -152,9 +209,19 @@ fn check_names(base: &Arm, candidates: &[Arm], options: &Options) -> Result<(), 
     }
 }
 
+/// What is paired: the same metric of the same cell.
+type Key<'a> = (&'a BTreeMap<String, String>, &'a str);
+
+fn key(series: &Series) -> Key<'_> {
+    (&series.cell, &series.metric)
+}
+
+fn by_key(arm: &Arm) -> HashMap<Key<'_>, &Series> {
+    arm.series.iter().map(|series| (key(series), series)).collect()
+}
+
 fn pair(base: &Arm, candidate: &Arm, options: &Options, out: &mut Collected) {
-    let key = |series: &Series| (series.cell.clone(), series.metric.clone());
-    let partners: HashMap<_, &Series> = candidate.series.iter().map(|series| (key(series), series)).collect();
+    let partners = by_key(candidate);
     let known: std::collections::HashSet<_> = base.series.iter().map(key).collect();
     let mut counted: Vec<Row> = Vec::new();
     for series in &base.series {
@@ -282,7 +349,7 @@ fn together(counted: &[Row], options: &Options) -> Vec<Row> {
             metric: first.metric.clone(),
             unit: first.unit.clone(),
             better: None,
-            data: blklab_parse::results::Data::Values(Vec::new()),
+            data: Data::Values(Vec::new()),
         };
         Some(assembled((first.base.label.clone(), first.candidate.label.clone()), &series, Some(better), judged))
     });

@@ -20,6 +20,7 @@ pub mod experiment;
 pub mod filesystem;
 pub mod host;
 pub mod id;
+pub mod imported;
 pub mod job;
 pub mod kernel;
 pub mod matrix;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::Experiment;
 use crate::experiment::state::ExperimentState;
 use crate::id::{ExperimentId, HostName, JobId, KernelName, TrialId, WorkloadName};
+use crate::imported::Imported;
 use crate::job::JobState;
 use crate::kernel::{Kernel, KernelRecord};
 use crate::matrix::Impossible;
@@ -44,6 +45,9 @@ pub struct ExperimentRecord {
     pub file_name: String,
     /// Its text.
     pub file_text: String,
+    /// Values that somebody else measured; none of what the lab itself measures.
+    #[serde(default)]
+    pub imported: Option<Imported>,
 }
 
 /// A job.

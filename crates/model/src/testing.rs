@@ -247,6 +247,7 @@ impl Story {
             impossible: expansion.impossible,
             file_name: "experiment.toml".into(),
             file_text: experiment_file().into(),
+            imported: None,
         };
         Story { experiment, cells: expansion.cells, trials, measurements, hosts }
     }

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use blklab_model::host::Host;
 use blklab_model::id::{BuildId, ExperimentId, HostName, JobId, KernelId, KernelName};
+use blklab_model::imported::PublishedSummary;
 use blklab_model::kernel::{Blob, KernelRecord, KernelSource};
 use blklab_model::time::TimestampMs;
+use blklab_model::workload::metric::Better;
 
 use crate::agent::LastBoot;
 
@@ -79,6 +81,72 @@ pub struct Submitted {
     pub eta_ms: Option<u64>,
 }
 
+/// `POST /api/v1/imports`: values that somebody else measured, as an experiment. Answer: [`Submitted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Import {
+    /// Short name.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// What a reader wants to know.
+    pub question: String,
+    /// Where the values come from.
+    pub source: String,
+    /// Who imports.
+    pub submitter: String,
+    /// Labels of the arms, the baseline first; at least two.
+    pub arms: Vec<String>,
+    /// Cells.
+    pub cells: Vec<ImportCell>,
+    /// Per cent; a smaller change does not matter.
+    pub smallest_effect_pct: f64,
+    /// What was read, in words.
+    pub sources: Vec<String>,
+    /// What was odd about it.
+    pub warnings: Vec<String>,
+}
+
+/// A cell of an import.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportCell {
+    /// What was run, as column and value.
+    pub cell: BTreeMap<String, String>,
+    /// What was measured.
+    pub metrics: Vec<ImportMetric>,
+}
+
+/// A metric in a cell of an import.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportMetric {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// Which way is better.
+    pub better: Better,
+    /// What each arm has, in their order; none where it has nothing.
+    pub arms: Vec<Option<ImportData>>,
+}
+
+/// What is known of a metric in one arm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportData {
+    /// Every value.
+    Values(Vec<ImportValue>),
+    /// A summary.
+    Summary(PublishedSummary),
+}
+
+/// One value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ImportValue {
+    /// In the unit of the metric; finite.
+    pub value: f64,
+    /// The round it was taken in, where that is known: values of one round are pairs.
+    pub round: Option<u64>,
+}
+
 /// `GET /api/v1/experiments/ID/progress`, and each server-sent event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
@@ -134,6 +202,9 @@ pub struct ExperimentLine {
     pub eta_ms: Option<u64>,
     /// Milliseconds of host time spent so far.
     pub cost_ms: u64,
+    /// Were its values measured by somebody else?
+    #[serde(default)]
+    pub imported: bool,
 }
 
 /// A host with what it does now.

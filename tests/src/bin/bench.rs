@@ -107,6 +107,7 @@ async fn ingest() -> Row {
             impossible: Vec::new(),
             file_name: "bench.toml".into(),
             file_text: String::new(),
+            imported: None,
         };
         let id = store::experiment_insert(&mut tx, &new, &story.cells, &jobs).await.expect("an experiment");
         let trials = store::trial_list(&mut tx, id).await.expect("trials");

@@ -21,6 +21,7 @@ pub(crate) struct Line {
     pub(super) left: String,
     pub(super) cost: String,
     pub(super) is_over: bool,
+    pub(super) is_imported: bool,
 }
 
 impl Line {
@@ -40,6 +41,7 @@ impl Line {
             left: left(line.eta_ms),
             cost: span(line.cost_ms),
             is_over: matches!(line.state.as_str(), "finished" | "cancelled"),
+            is_imported: line.imported,
         }
     }
 }

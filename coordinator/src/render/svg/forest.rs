@@ -58,7 +58,7 @@ impl Bar {
             href: format!("/experiments/{}/cells/{}", cell.id.experiment, cell.id.cell),
             word: row.word(),
             smallest_effect_pct: row.of.smallest_effect_pct,
-            shift: row.numbers().map(|c| c.shift),
+            shift: row.shift(),
             ci: row.interval(),
         }
     }

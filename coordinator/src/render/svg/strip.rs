@@ -37,12 +37,12 @@ pub(crate) enum Numbered {
 }
 
 /// The values of one metric of a cell; `metric` counts in the order of the workload.
-pub(crate) fn strip(cell: &CellReport, metric: usize) -> Svg {
+pub(crate) fn strip(cell: &CellReport, metric: usize, numbered: Numbered) -> Svg {
     let rows: Vec<(&str, Option<&Series>)> = cell.arms.iter().map(|arm| (arm.label.as_str(), arm.series.get(metric))).collect();
     let (name, unit) = rows.iter().find_map(|(_, series)| *series).map_or(("", ""), |series| (&series.metric, &series.unit));
     let runs = |series: Option<&Series>| series.map_or(Vec::new(), |s| s.points.iter().map(|p| (p.round, p.value)).collect());
     let strips: Vec<Strip<'_>> = rows.iter().map(|(label, series)| Strip { label, runs: runs(*series) }).collect();
-    strips_of(&strips, Numbered::Rounds, (name, unit))
+    strips_of(&strips, numbered, (name, unit))
 }
 
 /// A row for each of `rows`; `metric` is its name and its unit.
@@ -111,13 +111,13 @@ mod tests {
 
     #[test]
     fn the_published_readers_on_ssd() {
-        insta::assert_snapshot!(strip(&testing::classic().cells[2], 0));
+        insta::assert_snapshot!(strip(&testing::classic().cells[2], 0, Numbered::Rounds));
     }
 
     #[test]
     fn a_mark_for_each_value_and_a_line_for_each_round() {
         let report = testing::schedulers();
-        let svg = strip(&report.cells[2], 0).to_string();
+        let svg = strip(&report.cells[2], 0, Numbered::Rounds).to_string();
         assert_eq!(svg.matches("class=\"mark").count(), 40);
         assert_eq!(svg.matches("class=\"round\"").count(), 10);
     }
@@ -126,10 +126,10 @@ mod tests {
     fn no_value_and_evil_labels() {
         let report = testing::hostile();
         for cell in &report.cells {
-            let svg = strip(cell, 0).to_string();
+            let svg = strip(cell, 0, Numbered::Rounds).to_string();
             assert!(!svg.contains("<b>") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
-        assert!(strip(&report.cells[1], 0).to_string().contains("no value"));
-        assert!(strip(&report.cells[1], 99).to_string().contains("no value"));
+        assert!(strip(&report.cells[1], 0, Numbered::Rounds).to_string().contains("no value"));
+        assert!(strip(&report.cells[1], 99, Numbered::Rounds).to_string().contains("no value"));
     }
 }

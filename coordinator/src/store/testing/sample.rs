@@ -52,6 +52,7 @@ impl Sample {
             impossible: expansion.impossible,
             file_name: "experiment.toml".into(),
             file_text: testing::experiment_file().into(),
+            imported: None,
         };
         Sample { new, cells: expansion.cells, jobs }
     }

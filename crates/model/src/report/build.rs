@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use blklab_stats::{Comparison, Design, Judgement, Policy, Verdict, bh, compare, judge};
+use blklab_stats::{Comparison, Design, Judgement, Policy, SummaryComparison, Verdict, bh, compare, judge};
 
 use super::headline::headline;
 use super::{ArmReport, CellReport, ComparisonReport, Counts, Point, Report, ReportDisk, ReportHost, Series, TrialCounts, TrialReport};
-use super::{kernel, order, spread, time};
+use super::{ImportedFrom, imported, kernel, order, spread, time};
 use crate::host::{Host, HostFacts};
 use crate::id::{CellId, TrialId};
 use crate::matrix::{Cell, CellKind, Setting, memory};
@@ -69,6 +69,10 @@ pub fn build(inputs: Inputs<'_>) -> Report {
         trials: count_trials(inputs.trials),
         hosts: hosts(&inputs),
         disks: disks(&inputs),
+        imported: experiment
+            .imported
+            .as_ref()
+            .map(|imported| ImportedFrom { sources: imported.sources.clone(), warnings: imported.warnings.clone() }),
         cells,
         impossible: experiment.impossible.clone(),
     };
@@ -111,8 +115,16 @@ fn build_cell(experiment: &ExperimentRecord, cell: &Cell, index: &Index<'_>) -> 
     let arms: Vec<ArmReport> = (0u32..)
         .zip(&cell.arms)
         .map(|(number, arm)| {
-            let series = metrics.iter().map(|metric| series(metric, runs_per_boot, number, trials, index)).collect();
-            build_arm(number, &arm.label, &arm.setting, trials, series)
+            let summary = |metric: &Metric| experiment.imported.as_ref()?.summary(cell.number, number, &metric.name);
+            let series =
+                metrics.iter().map(|metric| Series { summary: summary(metric), ..series(metric, runs_per_boot, number, trials, index) });
+            let series = series.collect();
+            let setting = match &experiment.imported {
+                None => in_words(&arm.setting),
+                // Nobody told the lab what else was set.
+                Some(_) => vec![("label".to_owned(), arm.label.clone())],
+            };
+            build_arm(number, &arm.label, setting, trials, series)
         })
         .collect();
     CellReport {
@@ -124,7 +136,7 @@ fn build_cell(experiment: &ExperimentRecord, cell: &Cell, index: &Index<'_>) -> 
         host: cell.host.clone(),
         disks: cell.disks.clone(),
         labels: cell.labels.clone(),
-        comparisons: comparisons(experiment, metrics, &arms),
+        comparisons: comparisons(experiment, cell, metrics, &arms),
         finish_orders: order::of_cell(cell, orders, trials, experiment.definition.alpha),
         trials: trials.iter().enumerate().map(|(order, trial)| build_trial(runs_per_boot, order, trial, index)).collect(),
         arms,
@@ -141,7 +153,7 @@ fn series(metric: &Metric, runs_per_boot: u32, arm: u32, trials: &[&TrialRecord]
     let mut points: Vec<Point> = trials.iter().enumerate().filter_map(point).collect();
     points.sort_by_key(|point| point.round);
     let points = points.chunk_by(|one, other| one.round == other.round).map(replicate).collect();
-    Series { metric: metric.name.clone(), unit: metric.unit.clone(), points }
+    Series { metric: metric.name.clone(), unit: metric.unit.clone(), points, summary: None }
 }
 
 /// Runs of one boot are no replicates of each other (statistics.md 0.2): the mean of their logs is one. Where there is no logarithm,
@@ -163,7 +175,7 @@ fn replicate(runs: &[Point]) -> Point {
     Point { value, runs: u32::try_from(runs.len()).unwrap_or(u32::MAX), ..point }
 }
 
-fn build_arm(number: u32, label: &str, setting: &Setting, trials: &[&TrialRecord], series: Vec<Series>) -> ArmReport {
+fn build_arm(number: u32, label: &str, setting: Vec<(String, String)>, trials: &[&TrialRecord], series: Vec<Series>) -> ArmReport {
     let mine = || trials.iter().filter(|trial| trial.id.arm == number);
     let count = |wanted: fn(&TrialState) -> bool| u32::try_from(mine().filter(|trial| wanted(&trial.state)).count()).unwrap_or(u32::MAX);
     let used: Vec<CpuUse> = mine()
@@ -172,7 +184,7 @@ fn build_arm(number: u32, label: &str, setting: &Setting, trials: &[&TrialRecord
         .collect();
     ArmReport {
         label: label.to_owned(),
-        setting: in_words(setting),
+        setting,
         completed: count(|state| *state == TrialState::Completed),
         failed: count(|state| matches!(state, TrialState::Failed(_))),
         cpu: mean_cpu(&used),
@@ -201,12 +213,13 @@ fn mean_cpu(used: &[CpuUse]) -> Option<CpuUse> {
     })
 }
 
-fn comparisons(experiment: &ExperimentRecord, metrics: &[Metric], arms: &[ArmReport]) -> Vec<ComparisonReport> {
+fn comparisons(experiment: &ExperimentRecord, cell: &Cell, metrics: &[Metric], arms: &[ArmReport]) -> Vec<ComparisonReport> {
     let Some((baseline, candidates)) = arms.split_first() else { return Vec::new() };
     let mut comparisons = Vec::new();
     for (number, candidate) in (1u32..).zip(candidates) {
         for (at, metric) in metrics.iter().enumerate() {
-            let (comparison, judgement) = judge_series(experiment.definition.alpha, metric, &baseline.series[at], &candidate.series[at]);
+            let sides = (&baseline.series[at], &candidate.series[at]);
+            let (comparison, summary, judgement) = judge_metric(experiment, cell, metric, sides);
             comparisons.push(ComparisonReport {
                 arm: number,
                 candidate: candidate.label.clone(),
@@ -216,6 +229,7 @@ fn comparisons(experiment: &ExperimentRecord, metrics: &[Metric], arms: &[ArmRep
                 role: metric.role,
                 smallest_effect_pct: metric.smallest_effect_pct,
                 comparison,
+                summary,
                 judgement,
                 adjusted_p: None,
             });
@@ -224,15 +238,33 @@ fn comparisons(experiment: &ExperimentRecord, metrics: &[Metric], arms: &[ArmRep
     comparisons
 }
 
+fn judge_metric(
+    experiment: &ExperimentRecord,
+    cell: &Cell,
+    metric: &Metric,
+    sides: (&Series, &Series),
+) -> (Option<Comparison>, Option<SummaryComparison>, Judgement) {
+    let policy = Policy { delta_pct: metric.smallest_effect_pct, alpha: experiment.definition.alpha, ..Policy::default() };
+    match &experiment.imported {
+        None => {
+            let (comparison, judgement) = judge_series(&policy, metric, sides.0, sides.1);
+            (comparison, None, judgement)
+        }
+        Some(imported) => {
+            let is_paired = imported.paired.contains(&(cell.number, metric.name.clone()));
+            imported::judge_series(&policy, metric, is_paired, sides)
+        }
+    }
+}
+
 /// Compares the rounds that have a value in both arms: they are the blocks of the design, in random order by the plan.
-fn judge_series(alpha: f64, metric: &Metric, base: &Series, candidate: &Series) -> (Option<Comparison>, Judgement) {
+fn judge_series(policy: &Policy, metric: &Metric, base: &Series, candidate: &Series) -> (Option<Comparison>, Judgement) {
     let by_round: BTreeMap<u32, f64> = candidate.points.iter().map(|point| (point.round, point.value)).collect();
     let pairs = base.points.iter().filter_map(|point| by_round.get(&point.round).map(|value| (point.value, *value)));
     let (base, candidate): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    let policy = Policy { delta_pct: metric.smallest_effect_pct, alpha, ..Policy::default() };
     match compare(&base, &candidate, Design::RANDOMISED_PAIRS, policy.options()) {
         Ok(comparison) => {
-            let judgement = judge(&comparison, metric.better, &policy);
+            let judgement = judge(&comparison, metric.better, policy);
             (Some(comparison), judgement)
         }
         Err(error) => (None, error.into()),
@@ -273,7 +305,8 @@ fn adjust(cells: &mut [CellReport]) {
         .flat_map(|cell| &mut cell.comparisons)
         .filter(|comparison| comparison.role.counts())
         .filter_map(|report| {
-            let p = report.comparison.as_ref()?.p_combined?;
+            let of_values = report.comparison.as_ref().and_then(|comparison| comparison.p_combined);
+            let p = of_values.or_else(|| Some(report.summary.as_ref()?.log_delta?.p))?;
             Some((&mut report.adjusted_p, p))
         })
         .collect();

@@ -4,6 +4,7 @@
 
 pub mod build;
 pub mod headline;
+pub mod imported;
 pub mod kernel;
 pub mod order;
 pub mod spread;
@@ -13,12 +14,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use blklab_stats::{Comparison, Judgement};
+use blklab_stats::{Comparison, Judgement, SummaryComparison};
 
 use crate::disk::DiskFacts;
 use crate::experiment::state::ExperimentState;
 use crate::host::HostFacts;
 use crate::id::{CellId, DiskClass, DiskId, ExperimentId, HostName, TrialId, WorkloadName};
+use crate::imported::PublishedSummary;
 use crate::kernel::Clock;
 use crate::matrix::{CellKind, Impossible};
 use crate::outcome::Failure;
@@ -104,6 +106,9 @@ pub struct Report {
     pub hosts: Vec<ReportHost>,
     /// Disks that measured.
     pub disks: Vec<ReportDisk>,
+    /// What was read, of an imported experiment; none of what the lab itself measured.
+    #[serde(default)]
+    pub imported: Option<ImportedFrom>,
     /// Cells in the order of the expansion.
     pub cells: Vec<CellReport>,
     /// What of the matrix could not be run.
@@ -112,6 +117,15 @@ pub struct Report {
 
 fn one() -> u32 {
     1
+}
+
+/// Where imported values come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportedFrom {
+    /// What was read, in words.
+    pub sources: Vec<String>,
+    /// What was odd about it.
+    pub warnings: Vec<String>,
 }
 
 /// Comparisons by kind of verdict.
@@ -222,6 +236,9 @@ pub struct Series {
     pub unit: String,
     /// By round.
     pub points: Vec<Point>,
+    /// In the place of points, where only a summary was published.
+    #[serde(default)]
+    pub summary: Option<PublishedSummary>,
 }
 
 /// One replicate: the value of a trial, or the mean of the logs of the runs of one boot, as a value.
@@ -259,6 +276,9 @@ pub struct ComparisonReport {
     pub smallest_effect_pct: f64,
     /// Statistics; none when there was nothing to compare.
     pub comparison: Option<Comparison>,
+    /// Statistics of summaries; none when values are known.
+    #[serde(default)]
+    pub summary: Option<SummaryComparison>,
     /// The verdict with its gates.
     pub judgement: Judgement,
     /// p adjusted over all primary and background comparisons of the report (Benjamini-Hochberg).

@@ -1,15 +1,17 @@
 //! One metric of a cell: the comparisons with their decision traces, the summary in the classic layout, the plots.
 
+use blklab_model::imported::PublishedSummary;
+use blklab_model::report::imported::published;
 use blklab_model::report::{ArmReport, CellReport};
 use blklab_model::workload::metric::{Better, Role};
-use blklab_stats::{Arm, Summary, TKind, describe};
+use blklab_stats::TKind;
 
 use super::anchor;
 use crate::render::compared::{Compared, of_cell};
 use crate::render::html::Badge;
 use crate::render::number::{self, Scale, change, p_value, percent};
 use crate::render::reading;
-use crate::render::svg::{Svg, run_order, strip};
+use crate::render::svg::{Numbered, Svg, run_order, strip};
 
 /// A metric on the page of a cell.
 pub(super) struct MetricSection {
@@ -20,7 +22,9 @@ pub(super) struct MetricSection {
     pub(super) comparisons: Vec<ComparisonRow>,
     pub(super) summary: Vec<SummaryRow>,
     /// Strip plot and run-order plot; none before there is a value.
-    pub(super) plots: Option<(Svg, Svg)>,
+    pub(super) plots: Option<(Svg, Option<Svg>)>,
+    /// Why there is no plot.
+    pub(super) no_plot: &'static str,
 }
 
 /// A candidate against the baseline.
@@ -66,26 +70,27 @@ pub(super) struct SummaryRow {
 }
 
 impl MetricSection {
-    pub(super) fn new(cell: &CellReport, metric: usize) -> MetricSection {
+    /// The metric with that place in the workload; nobody knows the run order of what was imported.
+    pub(super) fn new(cell: &CellReport, metric: usize, is_imported: bool) -> MetricSection {
         let series = cell.arms.first().and_then(|arm| arm.series.get(metric));
         let (name, unit) = series.map_or(("", ""), |series| (&series.metric, &series.unit));
         let rows: Vec<Compared<'_>> = of_cell(cell).filter(|row| row.of.metric == name).collect();
-        let summaries: Vec<Option<Summary>> = cell.arms.iter().map(|arm| summary(arm, metric)).collect();
-        let scale = Scale::of(unit, summaries.iter().flatten().map(|summary| summary.max.abs().max(summary.min.abs())));
+        let summaries: Vec<Option<PublishedSummary>> = cell.arms.iter().map(|arm| arm.series.get(metric).and_then(published)).collect();
+        let ends = |summary: &PublishedSummary| [summary.min, summary.max, Some(summary.mean)];
+        let scale = Scale::of(unit, summaries.iter().flatten().flat_map(ends).flatten());
+        let has_values = cell.arms.iter().filter_map(|arm| arm.series.get(metric)).any(|series| !series.points.is_empty());
         MetricSection {
             anchor: anchor(name),
             name: name.to_owned(),
             unit: scale.unit().to_owned(),
             about: rows.first().map(about).unwrap_or_default(),
             comparisons: rows.iter().map(|row| ComparisonRow::new(row, &scale)).collect(),
-            summary: cell
-                .arms
-                .iter()
-                .zip(&summaries)
-                .enumerate()
-                .map(|(at, (arm, s))| SummaryRow::new(at, arm, s.as_ref(), &scale))
-                .collect(),
-            plots: summaries.iter().any(Option::is_some).then(|| (strip(cell, metric), run_order(cell, metric))),
+            summary: cell.arms.iter().zip(&summaries).enumerate().map(|(at, (arm, s))| SummaryRow::new(at, arm, *s, &scale)).collect(),
+            plots: has_values.then(|| match is_imported {
+                true => (strip(cell, metric, Numbered::Runs), None),
+                false => (strip(cell, metric, Numbered::Rounds), Some(run_order(cell, metric))),
+            }),
+            no_plot: if summaries.iter().any(Option::is_some) { "Only a summary is known." } else { "No value yet." },
         }
     }
 }
@@ -114,11 +119,11 @@ impl ComparisonRow {
             base: row.medians().map(|(base, _)| scale.number(base)).unwrap_or_default(),
             value: row.medians().map(|(_, value)| scale.number(value)).unwrap_or_default(),
             change: row.change_pct().map(change).unwrap_or_default(),
-            interval: numbers.map(|_| row.interval_text()).unwrap_or_default(),
-            n: numbers.map(|c| c.n().to_string()).unwrap_or_default(),
+            interval: row.p().map(|_| row.interval_text()).unwrap_or_default(),
+            n: row.n().map(|n| n.to_string()).unwrap_or_default(),
             cv: numbers.map(|c| format!("{} / {}", cv(c.base.cv), cv(c.patched.cv))).unwrap_or_default(),
             detectable: row.smallest_detectable_pct().map(|pct| format!("±{}", percent(pct))).unwrap_or_default(),
-            p: numbers.and_then(|c| c.p_combined).map(p_value).unwrap_or_default(),
+            p: row.p().map(p_value).unwrap_or_default(),
             adjusted_p: row.of.adjusted_p.map(p_value).unwrap_or_default(),
             notes,
             gates: gates.collect(),
@@ -147,23 +152,19 @@ fn further(c: &blklab_stats::Comparison) -> Vec<(&'static str, String)> {
 }
 
 impl SummaryRow {
-    fn new(arm: usize, report: &ArmReport, summary: Option<&Summary>, scale: &Scale) -> SummaryRow {
+    fn new(arm: usize, report: &ArmReport, summary: Option<PublishedSummary>, scale: &Scale) -> SummaryRow {
+        let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| scale.number(value));
         let cpu =
             |pct: fn(&blklab_model::record::CpuUse) -> f64| report.cpu.as_ref().map(|cpu| format!("{:.1}", pct(cpu))).unwrap_or_default();
         SummaryRow {
             arm,
             label: report.label.clone(),
-            n: summary.map_or(0, |s| u32::try_from(s.n).unwrap_or(u32::MAX)),
+            n: summary.and_then(|s| s.n).map_or(0, |n| u32::try_from(n).unwrap_or(u32::MAX)),
             failed: report.failed,
-            values: summary.map(|s| [s.min, s.mean, s.max, s.sd].map(|v| scale.number(v))).unwrap_or_default(),
+            values: summary.map(|s| [s.min, Some(s.mean), s.max, s.sd].map(number)).unwrap_or_default(),
             cpu: [cpu(|cpu| cpu.user_pct), cpu(|cpu| cpu.system_pct), cpu(|cpu| cpu.iowait_pct)],
         }
     }
-}
-
-fn summary(arm: &ArmReport, metric: usize) -> Option<Summary> {
-    let values: Vec<f64> = arm.series.get(metric)?.points.iter().map(|point| point.value).collect();
-    describe(Arm::Base, &values).ok()
 }
 
 /// `primary metric; higher is better; changes below 10 % do not matter`.
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_summary_has_the_published_numbers() {
-        let section = MetricSection::new(&testing::classic().cells[2], 0);
+        let section = MetricSection::new(&testing::classic().cells[2], 0, false);
         assert_eq!(section.unit, "MB/s");
         assert_eq!(section.summary[0].values, ["235.0", "236.8", "238.0", "1.3"]);
         assert_eq!(section.summary[1].values, ["119.0", "178.0", "236.0", "64.2"]);
@@ -196,13 +197,13 @@ mod tests {
 
     #[test]
     fn two_modes_are_a_caution() {
-        let section = MetricSection::new(&testing::classic().cells[2], 0);
+        let section = MetricSection::new(&testing::classic().cells[2], 0, false);
         assert!(section.comparisons[0].notes.iter().any(|note| note.contains("has two modes")), "{:?}", section.comparisons[0].notes);
     }
 
     #[test]
     fn the_trace_names_every_gate() {
-        let section = MetricSection::new(&testing::schedulers().cells[0], 0);
+        let section = MetricSection::new(&testing::schedulers().cells[0], 0, false);
         assert_eq!(section.comparisons[2].gates.len(), 13);
         let size = section.comparisons[2].gates.iter().find(|gate| gate.rule == "size of the change").unwrap();
         assert_eq!((size.limit.as_str(), size.passed), ("at least 10\u{a0}%", true));

@@ -60,7 +60,7 @@ impl<'a> CellPage<'a> {
                 .filter(|row| !differs(&row.values))
                 .filter_map(|row| Some((row.name, row.values.into_iter().next().filter(|value| !value.is_empty())?)))
                 .collect(),
-            metrics: (0..series).map(|metric| MetricSection::new(cell, metric)).collect(),
+            metrics: (0..series).map(|metric| MetricSection::new(cell, metric, report.imported.is_some())).collect(),
             orders: orders::rows(&cell.finish_orders, false),
             environment: environment::of_cell(cell),
             phases: trials::phases(cell),

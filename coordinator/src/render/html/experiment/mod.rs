@@ -89,7 +89,7 @@ impl<'a> ExperimentPage<'a> {
         let mut rows: Vec<Compared<'_>> = counted(report, CellKind::Compare).collect();
         let heat = Heat::new(report, &rows);
         rows.sort_by(Compared::by_severity);
-        let measured: Vec<Compared<'_>> = rows.iter().filter(|row| row.numbers().is_some()).copied().collect();
+        let measured: Vec<Compared<'_>> = rows.iter().filter(|row| row.shift().is_some()).copied().collect();
         let tone = match report.counts.tested() {
             _ if report.is_regression() => Tone::Worse,
             0 if !report.state.is_over() => Tone::Waiting,

@@ -4,11 +4,17 @@
 //! A workload's output has one set of values and the lab knows the rest ([`crate::parse`]); a
 //! result set found somewhere carries its own cells, labels, repetitions or summaries.
 
+mod table;
+mod tool;
+
 use std::collections::BTreeMap;
+use std::fmt;
+use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use crate::{Better, Warning};
+use crate::{Better, ParseError, Tool, Warning};
 
 /// What one input says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,4 +75,73 @@ pub struct Summary {
     pub min: Option<f64>,
     /// Largest value.
     pub max: Option<f64>,
+}
+
+/// A format that holds results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A table in CSV; docs/compare.md has its columns.
+    Table,
+    /// The output of one run of a tool.
+    Tool(Tool),
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Table => "table",
+            Format::Tool(tool) => tool.name(),
+        })
+    }
+}
+
+/// Why a file cannot be read. Completes "failed to read FILE".
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The file system said no.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// A line is not what the format asks for.
+    #[error("line {line}: {what}; {remedy}")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// What is there.
+        what: String,
+        /// What would cure it.
+        remedy: String,
+    },
+    /// It is no output of the tool.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+}
+
+impl ReadError {
+    pub(crate) fn at(line: usize, what: &str, remedy: &str) -> ReadError {
+        ReadError::Line { line, what: what.to_owned(), remedy: remedy.to_owned() }
+    }
+}
+
+/// The format of a file, by its beginning; none where no format is known. The name helps where formats look alike.
+pub fn detect(_file_name: &str, head: &[u8]) -> Option<Format> {
+    let text = String::from_utf8_lossy(head);
+    if table::is_table(&text) {
+        return Some(Format::Table);
+    }
+    if text.contains("\"fio version\"") || (text.contains("\"jobs\"") && text.contains("\"jobname\"")) {
+        return Some(Format::Tool(Tool::Fio));
+    }
+    // dd prints little: its whole output is in the beginning.
+    crate::parse(Tool::Dd, head).is_ok().then_some(Format::Tool(Tool::Dd))
+}
+
+/// Reads a file of a known format.
+///
+/// # Errors
+/// [`ReadError`], where nothing of it can be used; what is odd besides is a warning of the result.
+pub fn read(format: Format, _file_name: &str, input: impl BufRead) -> Result<ResultSet, ReadError> {
+    match format {
+        Format::Table => table::read(input),
+        Format::Tool(one) => tool::read(one, input),
+    }
 }

@@ -1,6 +1,7 @@
 //! The command line: parse, call, print. Results go to standard output, everything else to standard error.
 
 mod build;
+mod compare;
 mod completions;
 mod coordinator;
 mod demo;
@@ -32,6 +33,8 @@ pub enum Ended {
     Well,
     /// It did, and what it watched shows a regression.
     Regression,
+    /// It compared results; the answer is the exit status.
+    Compared(compare::Answer),
 }
 
 /// Tells whether a change makes Linux storage slower.
@@ -50,7 +53,8 @@ Exit codes:
   0  done
   1  failed or refused; standard error says why and what to do
   2  wrong usage
-  3  --watch: the experiment is over and shows a regression";
+  3  --watch: the experiment is over and shows a regression
+  compare has its own, see blklab compare --help";
 
 #[derive(Subcommand)]
 enum Command {
@@ -64,6 +68,8 @@ enum Command {
     Experiments(experiments::ExperimentsArgs),
     /// Print the report of an experiment.
     Report(report::ReportArgs),
+    /// Judge results that exist already: no lab is needed.
+    Compare(compare::CompareArgs),
     /// Kernels that experiments may compare: add, list, show, remove.
     Kernel(kernel::KernelArgs),
     /// Builds of kernels: list, show, watch, stop.
@@ -110,6 +116,7 @@ pub fn main() -> ExitCode {
     match run(cli.command) {
         Ok(Ended::Well) => ExitCode::SUCCESS,
         Ok(Ended::Regression) => ExitCode::from(3),
+        Ok(Ended::Compared(answer)) => ExitCode::from(answer.status()),
         Err(error) => {
             eprintln!("blklab: {error:#}");
             ExitCode::FAILURE
@@ -126,6 +133,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
             Command::Watch(args) => watch::run(args).await,
             Command::Experiments(args) => experiments::run(args).await,
             Command::Report(args) => report::run(args).await,
+            Command::Compare(args) => Ok(compare::run(&args)),
             Command::Kernel(args) => kernel::run(args).await,
             Command::Build(args) => build::run(args).await,
             Command::Hosts(args) => hosts::run(args).await,

@@ -71,7 +71,10 @@ struct RowLine {
 /// One side in a row.
 struct Cell {
     value: String,
+    /// `n 4, CV 3.8 %`.
     detail: String,
+    /// `54.50 to 59.10`.
+    range: String,
 }
 
 /// The single values of a row.
@@ -190,12 +193,11 @@ impl Cell {
         let mut parts = Vec::new();
         parts.extend(side.n.filter(|_| side.count.is_none()).map(|n| format!("n\u{a0}{n}")));
         parts.extend(side.cv.map(|cv| format!("CV\u{a0}{}", percent(100.0 * cv))));
-        if let (Some(min), Some(max)) = (side.min, side.max)
-            && side.n != Some(1)
-        {
-            parts.push(format!("{} to {}", scale.number(min), scale.number(max)));
-        }
-        Cell { value, detail: parts.join(", ") }
+        let range = match (side.min, side.max) {
+            (Some(min), Some(max)) if side.n != Some(1) => format!("{} to {}", scale.number(min), scale.number(max)),
+            (_, _) => String::new(),
+        };
+        Cell { value, detail: parts.join(", "), range }
     }
 }
 

@@ -129,12 +129,18 @@ fn one_table(group: &[&View<'_>], many: bool, places: bool) -> String {
 
 /// One table for rows of different metrics: each value has its unit.
 fn mixed_table(rows: &[&View<'_>], many: bool) -> String {
-    let mut head = vec![("", Align::Left), ("what", Align::Left)];
+    let word = short(rows[0]);
+    let all_alike = rows.iter().all(|view| short(view) == word);
+    let mut head = Vec::new();
+    head.extend((!all_alike).then_some(("", Align::Left)));
+    head.push(("what", Align::Left));
     head.extend(many.then_some(("candidate", Align::Left)));
     head.extend([("base", Align::Right), ("cand.", Align::Right), ("change", Align::Right), ("95% CI", Align::Right)]);
     let line = |view: &&View<'_>| {
         let what = if view.place.is_empty() { view.row.metric.clone() } else { format!("{}, {}", view.row.metric, view.place) };
-        let mut line = vec![short(view).to_owned(), what];
+        let mut line = Vec::new();
+        line.extend((!all_alike).then(|| short(view).to_owned()));
+        line.push(what);
         line.extend(many.then(|| view.row.candidate.label.clone()));
         let scale = view.scale();
         let unit = if view.row.basis == Basis::Events { "" } else { scale.unit() };
@@ -143,7 +149,8 @@ fn mixed_table(rows: &[&View<'_>], many: bool) -> String {
         line.extend([view.change(), certainty]);
         line
     };
-    table(&head, &rows.iter().map(line).collect::<Vec<_>>(), 2)
+    let heading = if all_alike { paragraph("  ", &format!("{word}:")) } else { String::new() };
+    heading + &table(&head, &rows.iter().map(line).collect::<Vec<_>>(), 2)
 }
 
 /// A word of the width of a column.

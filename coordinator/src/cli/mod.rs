@@ -8,6 +8,7 @@ mod demo;
 mod disk;
 mod experiments;
 mod hosts;
+mod import;
 mod kernel;
 mod print;
 mod report;
@@ -70,6 +71,8 @@ enum Command {
     Report(report::ReportArgs),
     /// Judge results that exist already: no lab is needed.
     Compare(compare::CompareArgs),
+    /// Put results that exist already into a lab, as a finished experiment.
+    Import(import::ImportArgs),
     /// Kernels that experiments may compare: add, list, show, remove.
     Kernel(kernel::KernelArgs),
     /// Builds of kernels: list, show, watch, stop.
@@ -134,6 +137,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
             Command::Experiments(args) => experiments::run(args).await,
             Command::Report(args) => report::run(args).await,
             Command::Compare(args) => Ok(compare::run(&args)),
+            Command::Import(args) => import::run(args).await,
             Command::Kernel(args) => kernel::run(args).await,
             Command::Build(args) => build::run(args).await,
             Command::Hosts(args) => hosts::run(args).await,

@@ -4,6 +4,7 @@
 //! A workload's output has one set of values and the lab knows the rest ([`crate::parse`]); a
 //! result set found somewhere carries its own cells, labels, repetitions or summaries.
 
+mod fio_log;
 mod table;
 mod tool;
 
@@ -82,6 +83,8 @@ pub struct Summary {
 pub enum Format {
     /// A table in CSV; docs/compare.md has its columns.
     Table,
+    /// A log of fio: bandwidth, operations or latencies of one job.
+    FioLog,
     /// The output of one run of a tool.
     Tool(Tool),
 }
@@ -90,6 +93,7 @@ impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Format::Table => "table",
+            Format::FioLog => "fio log",
             Format::Tool(tool) => tool.name(),
         })
     }
@@ -122,26 +126,92 @@ impl ReadError {
     }
 }
 
-/// The format of a file, by its beginning; none where no format is known. The name helps where formats look alike.
-pub fn detect(_file_name: &str, head: &[u8]) -> Option<Format> {
+/// The format of a file, by its beginning; none where no format is known. A name that holds that of a tool settles what the beginning
+/// leaves open: some tools print their result at the end.
+pub fn detect(file_name: &str, head: &[u8]) -> Option<Format> {
     let text = String::from_utf8_lossy(head);
     if table::is_table(&text) {
         return Some(Format::Table);
     }
+    if fio_log::is_log(file_name, &text) {
+        return Some(Format::FioLog);
+    }
     if text.contains("\"fio version\"") || (text.contains("\"jobs\"") && text.contains("\"jobname\"")) {
         return Some(Format::Tool(Tool::Fio));
     }
-    // dd prints little: its whole output is in the beginning.
-    crate::parse(Tool::Dd, head).is_ok().then_some(Format::Tool(Tool::Dd))
+    let printed = PRINTED.into_iter().find(|tool| crate::parse(*tool, head).is_ok());
+    let name = file_name.to_ascii_lowercase().replace(['-', '+'], "_");
+    let named = || PRINTED.into_iter().find(|tool| name.contains(&tool.name().replace(['-', '+'], "_")));
+    printed.or_else(named).map(Format::Tool)
 }
+
+/// Tools whose output is told by what it says. dd comes last: it says least.
+const PRINTED: [Tool; 7] = [Tool::FsMark, Tool::Dbench, Tool::Postmark, Tool::Bonnie, Tool::Hdparm, Tool::Pgbench, Tool::Dd];
 
 /// Reads a file of a known format.
 ///
 /// # Errors
 /// [`ReadError`], where nothing of it can be used; what is odd besides is a warning of the result.
-pub fn read(format: Format, _file_name: &str, input: impl BufRead) -> Result<ResultSet, ReadError> {
+pub fn read(format: Format, file_name: &str, input: impl BufRead) -> Result<ResultSet, ReadError> {
     match format {
         Format::Table => table::read(input),
+        Format::FioLog => fio_log::read(file_name, input),
         Format::Tool(one) => tool::read(one, input),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Every output that a parser reads is known by its beginning, whatever the file is called.
+    #[test]
+    fn outputs_of_tools_are_told_apart() {
+        let mut checked = 0;
+        for tool in Tool::ALL.into_iter().filter(|tool| *tool != Tool::Builtin) {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(tool.name());
+            let Ok(entries) = std::fs::read_dir(&folder) else { panic!("{}", folder.display()) };
+            for entry in entries {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    continue;
+                }
+                let bytes = std::fs::read(&path).unwrap();
+                if crate::parse(tool, &bytes).is_ok() {
+                    let head = &bytes[..bytes.len().min(16 * 1024)];
+                    assert_eq!(detect("x", head), Some(Format::Tool(tool)), "{}", path.display());
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 40, "{checked}");
+    }
+
+    #[test]
+    fn other_files_are_in_no_format() {
+        for text in ["", "# Notes\n\nnothing to see\n", "{\"a\": 1}", "a,b,c\n1,2,3\n", "\u{0}\u{1}"] {
+            assert_eq!(detect("notes.md", text.as_bytes()), None, "{text:?}");
+        }
+        assert_eq!(detect("run-1.dbench.txt", b"waiting\n"), Some(Format::Tool(Tool::Dbench)));
+    }
+
+    proptest::proptest! {
+        /// Whatever a file holds and whatever it is called, reading it ends without a panic and gives finite values.
+        #[test]
+        fn any_input_is_read_or_refused(text in "[\\x00-\\x7f\u{e4}]{0,300}", table in "(metric|value|mean|kernel|n|sd|,|\"|\n|1|-|e|x){0,60}", log in "([0-9]{0,22}|,| |\n){0,60}") {
+            for (name, text) in [("x.csv", &text), ("x.csv", &table), ("x_clat.1.log", &log), ("a_bw.log", &text)] {
+                for format in [Format::Table, Format::FioLog, Format::Tool(Tool::Fio), Format::Tool(Tool::Dd)] {
+                    let _ = detect(name, text.as_bytes());
+                    let Ok(set) = read(format, name, text.as_bytes()) else { continue };
+                    for series in &set.series {
+                        if let Data::Values(values) = &series.data {
+                            proptest::prop_assert!(values.iter().all(|one| one.value.is_finite()));
+                        }
+                    }
+                }
+            }
+        }
     }
 }

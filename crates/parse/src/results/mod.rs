@@ -5,12 +5,16 @@
 //! result set found somewhere carries its own cells, labels, repetitions or summaries.
 
 mod fio_log;
+mod go_bench;
+mod hyperfine;
+mod lkp;
+mod phoronix;
 mod table;
 mod tool;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::BufRead;
+use std::io::{BufRead, Read as _};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -85,6 +89,14 @@ pub enum Format {
     Table,
     /// A log of fio: bandwidth, operations or latencies of one job.
     FioLog,
+    /// JSON of hyperfine.
+    Hyperfine,
+    /// Text of Go's benchmarks, as benchstat reads it.
+    GoBench,
+    /// `composite.xml` of the Phoronix Test Suite.
+    Phoronix,
+    /// JSON of the Linux Kernel Performance tests.
+    Lkp,
     /// The output of one run of a tool.
     Tool(Tool),
 }
@@ -94,6 +106,10 @@ impl fmt::Display for Format {
         f.write_str(match self {
             Format::Table => "table",
             Format::FioLog => "fio log",
+            Format::Hyperfine => "hyperfine",
+            Format::GoBench => "Go benchmark",
+            Format::Phoronix => "Phoronix",
+            Format::Lkp => "LKP",
             Format::Tool(tool) => tool.name(),
         })
     }
@@ -136,6 +152,18 @@ pub fn detect(file_name: &str, head: &[u8]) -> Option<Format> {
     if fio_log::is_log(file_name, &text) {
         return Some(Format::FioLog);
     }
+    if phoronix::is_composite(&text) {
+        return Some(Format::Phoronix);
+    }
+    if hyperfine::is_export(&text) {
+        return Some(Format::Hyperfine);
+    }
+    if lkp::is_stats(&text) {
+        return Some(Format::Lkp);
+    }
+    if go_bench::is_output(&text) {
+        return Some(Format::GoBench);
+    }
     if text.contains("\"fio version\"") || (text.contains("\"jobs\"") && text.contains("\"jobname\"")) {
         return Some(Format::Tool(Tool::Fio));
     }
@@ -156,9 +184,26 @@ pub fn read(format: Format, file_name: &str, input: impl BufRead) -> Result<Resu
     match format {
         Format::Table => table::read(input),
         Format::FioLog => fio_log::read(file_name, input),
+        Format::Hyperfine => hyperfine::read(&whole(input)?),
+        Format::GoBench => go_bench::read(&whole(input)?),
+        Format::Phoronix => phoronix::read(&whole(input)?),
+        Format::Lkp => lkp::read(file_name, &whole(input)?),
         Format::Tool(one) => tool::read(one, input),
     }
 }
+
+/// The text of a format that is read at once.
+fn whole(input: impl BufRead) -> Result<String, ReadError> {
+    let mut bytes = Vec::new();
+    let read = input.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if read as u64 > MAX_BYTES {
+        return Err(ReadError::at(1, "more than 256 MiB", "split it, or summarise it in a table"));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// An input that is read as a whole: JSON of fio with all its jobs has a few megabytes.
+const MAX_BYTES: u64 = 256 << 20;
 
 #[cfg(test)]
 mod tests {

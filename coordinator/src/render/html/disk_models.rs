@@ -5,7 +5,7 @@ use blklab_diskmodel::PRESETS;
 use blklab_diskmodel::profile::{BETWEEN, DEPTHS, Profile, left_out};
 
 use crate::render::number;
-use crate::render::svg::{Axis, Curve, Point, Svg, disk_curves};
+use crate::render::svg::{Axis, Curve, Point, Svg, curves};
 
 /// Ticks of distances, in bytes.
 const DISTANCE_TICKS: [f64; 6] = [1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
@@ -52,8 +52,8 @@ impl DiskModelsPage {
         let mut distances = all(distance_curve);
         distances.iter_mut().flat_map(|curve| &mut curve.points).for_each(|point| point.range = None);
         DiskModelsPage {
-            by_distance: disk_curves("Time of a random read by distance", DISTANCE, &DISTANCE_TICKS, TIME, &distances),
-            by_depth: disk_curves("Random reads a second by queue depth", DEPTH, &depth_ticks(), RATE, &all(depth_curve)),
+            by_distance: curves("Time of a random read by distance", DISTANCE, &DISTANCE_TICKS, TIME, &distances),
+            by_depth: curves("Random reads a second by queue depth", DEPTH, &depth_ticks(), RATE, &all(depth_curve)),
             models: profiles.iter().enumerate().map(|(look, profile)| Model::new(look, profile)).collect(),
             between: &BETWEEN,
         }
@@ -74,14 +74,14 @@ impl Model {
             gain: format!("{:.1}", profile.depth_gain()),
             stream: load("sequential read, 128 KiB").map_or("-".to_owned(), |load| rate(load.mb_s)),
             flushed_write: load("random write, 4 KiB, and a flush").map_or("-".to_owned(), |load| time(load.mean_ms)),
-            by_distance: disk_curves(
+            by_distance: curves(
                 &format!("{}: time of a random read by distance", model.name),
                 DISTANCE,
                 &DISTANCE_TICKS,
                 TIME,
                 &[distance_curve(look, profile)],
             ),
-            by_depth: disk_curves(
+            by_depth: curves(
                 &format!("{}: random reads a second by queue depth", model.name),
                 DEPTH,
                 &depth_ticks(),

@@ -2,7 +2,7 @@
 //! content policy forbids them): colours come from classes of the style sheet, text and lines from `currentColor`.
 
 mod canvas;
-mod disk_curve;
+mod curves;
 mod forest;
 mod marks;
 mod progress;
@@ -11,7 +11,7 @@ mod scale;
 mod strip;
 
 pub(crate) use canvas::Svg;
-pub(crate) use disk_curve::{Axis, Curve, Point, disk_curves};
+pub(crate) use curves::{Axis, Curve, Point, curves};
 pub(crate) use forest::{Bar, MAX_ROWS as FOREST_ROWS, forest, forest_of};
 pub(crate) use progress::progress;
 pub(crate) use run_order::run_order;

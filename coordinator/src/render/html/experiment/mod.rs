@@ -3,6 +3,7 @@
 mod boxes;
 mod heat;
 mod lists;
+mod scaling;
 
 use std::collections::BTreeSet;
 
@@ -24,6 +25,7 @@ use crate::render::{environment, kernel};
 use boxes::{AaBox, MethodBox};
 use heat::Heat;
 use lists::{ChangeRow, FailureRow, FaultRow, Listed, OpenRow};
+use scaling::Scaling;
 
 /// The page of an experiment.
 #[derive(Template)]
@@ -45,6 +47,7 @@ pub struct ExperimentPage<'a> {
     clock: Option<&'static str>,
     faults: Vec<FaultRow>,
     orders: Vec<OrderRow>,
+    scaling: Scaling,
     environment: String,
     bar: Option<Bar<'a>>,
     heat: Heat,
@@ -108,6 +111,7 @@ impl<'a> ExperimentPage<'a> {
             clock: (report.clock == Clock::Virtual).then_some(kernel::VIRTUAL),
             faults: lists::kernel_faults(report),
             orders: orders::rows(&report.finish_orders, true),
+            scaling: Scaling::new(report),
             environment: environment::in_a_phrase(report),
             bar: live.filter(|_| !report.state.is_over()).map(Bar::new),
             heat,

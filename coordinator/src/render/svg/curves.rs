@@ -1,4 +1,4 @@
-//! Curves of disk models: a quantity by distance or by queue depth, one curve for each model.
+//! A quantity over another one: by distance or queue depth, by the number of disks or threads; one curve for each thing that is compared.
 
 use super::canvas::{Anchor, Canvas, Px, Svg};
 use super::marks::{arm_class, named, shape};
@@ -14,7 +14,7 @@ const BOTTOM: f64 = 250.0;
 const LEGEND_WIDTH: f64 = 130.0;
 const LEGEND_CHARS: usize = 15;
 
-/// One model's values.
+/// The values of one thing.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Curve<'a> {
     /// What the legend calls it.
@@ -42,7 +42,7 @@ pub(crate) struct Axis<'a> {
 
 /// Curves over a logarithmic axis with a tick at each of `ticks`. The other axis begins at zero, unless the values differ so much that
 /// it is logarithmic too.
-pub(crate) fn disk_curves(title: &str, x: Axis<'_>, ticks: &[f64], y: Axis<'_>, curves: &[Curve<'_>]) -> Svg {
+pub(crate) fn curves(title: &str, x: Axis<'_>, ticks: &[f64], y: Axis<'_>, curves: &[Curve<'_>]) -> Svg {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let across = Scale::fit(points().map(|point| point.x).chain(ticks.iter().copied()), (LEFT, RIGHT));
     let values: Vec<f64> = points().flat_map(|point| [Some(point.y), point.range.map(|range| range.1)]).flatten().collect();
@@ -142,20 +142,20 @@ mod tests {
 
     #[test]
     fn one_disk_with_its_range() {
-        insta::assert_snapshot!(disk_curves("by distance", X, &[1e5, 1e6, 1e7, 1e8], Y, &[curve("hdd", 0, 1.0)]));
+        insta::assert_snapshot!(curves("by distance", X, &[1e5, 1e6, 1e7, 1e8], Y, &[curve("hdd", 0, 1.0)]));
     }
 
     #[test]
     fn disks_that_differ_a_thousandfold_share_a_logarithmic_axis() {
-        let svg = disk_curves("by distance", X, &[1e5, 1e8], Y, &[curve("hdd", 0, 1.0), curve("ssd", 1, 1e-3)]).to_string();
+        let svg = curves("by distance", X, &[1e5, 1e8], Y, &[curve("hdd", 0, 1.0), curve("ssd", 1, 1e-3)]).to_string();
         assert!(svg.contains(">10 µs<") && svg.contains(">1 ms<"), "{svg}");
         assert_eq!(svg.matches("class=\"mark").count(), 8 + 2, "points and legend");
     }
 
     #[test]
     fn nothing_and_odd_values_are_still_a_picture() {
-        for curves in [vec![], vec![Curve { label: "<b>", look: 9, points: vec![Point { x: f64::NAN, y: f64::INFINITY, range: None }] }]] {
-            let svg = disk_curves("none", X, &[], Y, &curves).to_string();
+        for set in [vec![], vec![Curve { label: "<b>", look: 9, points: vec![Point { x: f64::NAN, y: f64::INFINITY, range: None }] }]] {
+            let svg = curves("none", X, &[], Y, &set).to_string();
             assert!(svg.starts_with("<svg") && !svg.contains("<b>") && !svg.contains("NaN") && !svg.contains("inf,"), "{svg}");
         }
     }

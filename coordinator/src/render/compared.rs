@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use blklab_model::experiment::axis::in_words;
 use blklab_model::matrix::CellKind;
 use blklab_model::report::imported::published;
 use blklab_model::report::{ArmReport, CellReport, ComparisonReport, Report};
@@ -121,8 +122,8 @@ impl<'a> Compared<'a> {
 
     /// Workload and what else tells the cell from others, without the disk class: `rt-be-readers, bfq`.
     pub(crate) fn place(&self) -> String {
-        let mut words = vec![self.cell.workload.as_str()];
-        words.extend(self.cell.labels.values().map(String::as_str));
+        let labels = self.cell.labels.iter().map(|(axis, value)| in_words(axis, value));
+        let words: Vec<String> = std::iter::once(self.cell.workload.to_string()).chain(labels).collect();
         words.join(", ")
     }
 

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::disk::Disk;
-use crate::experiment::axis::Axis;
+use crate::experiment::axis::{Axis, in_words};
 use crate::experiment::{Experiment, Parameters};
 use crate::filesystem::Filesystem;
 use crate::host::Host;
@@ -359,7 +359,7 @@ impl<'a> Expander<'a> {
 impl Point<'_> {
     fn name(&self) -> String {
         let mut words = vec![self.workload.name.to_string(), self.disk_class.to_string()];
-        words.extend(self.labels.values().cloned());
+        words.extend(self.labels.iter().map(|(axis, value)| in_words(axis, value)));
         words.join(", ")
     }
 

@@ -38,6 +38,9 @@ pub struct Subset {
 /// Lists that a kernel comes with; the others are made of these and the modules by depmod(8).
 const LISTS: [&str; 3] = ["modules.builtin", "modules.builtin.modinfo", "modules.order"];
 
+/// Where `make modules_install` puts modules from outside the tree.
+const EXTRA: &str = "extra/";
+
 impl Subset {
     /// What a host of the lab needs of the modules of kernel `release`, with everything that those need.
     pub fn choose(source: &Source, release: &str) -> Result<Self, ModulesError> {
@@ -55,7 +58,9 @@ impl Subset {
                 subset.files.insert(list.to_owned(), source.read(place, MAX_LIST_BYTES)?);
             }
         }
-        subset.take(source, &files, names.map(|name| (normal(name), None)).collect())?;
+        // What somebody put beside the modules of the kernel is there on purpose: lab_disk of a builder, for example.
+        let extra = files.keys().filter(|path| path.starts_with(EXTRA)).filter_map(|path| name_of(path));
+        subset.take(source, &files, names.map(normal).chain(extra).map(|name| (name, None)).collect())?;
         subset.builtin.sort();
         subset.absent.sort();
         Ok(subset)
@@ -64,7 +69,7 @@ impl Subset {
     /// Adds a module that does not come with the kernel, and what it needs of the kernel's own; `name` is that of its file. It goes where
     /// `make modules_install` puts such modules.
     pub fn add(&mut self, source: Option<&Source>, name: &str, bytes: Vec<u8>) -> Result<(), ModulesError> {
-        let (path, module) = unpacked(&format!("extra/{name}"), bytes)?;
+        let (path, module) = unpacked(&format!("{EXTRA}{name}"), bytes)?;
         let needs = self.check(&path, &module)?.depends.into_iter().map(|need| (need, Some(path.clone()))).collect();
         self.files.insert(path, module);
         match source {
@@ -261,6 +266,17 @@ mod tests {
         let error = subset.add(Some(&source), "x.ko", super::super::modinfo::testing::module("gone", "")).unwrap_err().to_string();
         assert!(error.starts_with("module extra/x.ko needs gone"), "{error}");
         assert!(subset.add(None, "x.ko", b"text".to_vec()).is_err());
+    }
+
+    #[test]
+    fn modules_that_were_put_beside_those_of_the_kernel_come_along() {
+        let root = testing::folder();
+        let extra = root.path().join("lib/modules/6.1.0-lab/extra");
+        std::fs::create_dir(&extra).unwrap();
+        std::fs::write(extra.join("lab_disk.ko"), super::super::modinfo::testing::module("jbd2", "")).unwrap();
+        let subset = Subset::with(&Source::Folder(root.path()), "6.1.0-lab", ["bfq"].into_iter()).unwrap();
+        let paths: Vec<&str> = subset.files.keys().map(String::as_str).filter(|path| name_of(path).is_some()).collect();
+        assert_eq!(paths, ["extra/lab_disk.ko", "kernel/block/bfq.ko", "kernel/fs/jbd2/jbd2.ko"]);
     }
 
     #[test]

@@ -108,6 +108,11 @@ impl Matrix {
     }
 }
 
+/// A value among those of other axes: by itself where it says what it is, behind the name of its parameter where it is a bare number.
+pub fn in_words(axis: &str, value: &str) -> String {
+    axis.strip_prefix("parameters.").map_or_else(|| value.to_owned(), |name| format!("{name} {value}"))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::experiment;

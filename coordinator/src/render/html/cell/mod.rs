@@ -47,7 +47,7 @@ impl<'a> CellPage<'a> {
         let at = report.cells.iter().position(|cell| cell.id.cell == number)?;
         let cell = &report.cells[at];
         let mut words = vec![cell.workload.to_string(), cell.disk_class.to_string()];
-        words.extend(cell.labels.iter().map(|(axis, value)| format!("{axis} {value}")));
+        words.extend(cell.labels.iter().map(|(axis, value)| format!("{} {value}", axis.trim_start_matches("parameters."))));
         let series = cell.arms.first().map_or(0, |arm| arm.series.len());
         Some(CellPage {
             report,

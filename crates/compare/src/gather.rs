@@ -1,7 +1,7 @@
 //! From files to the arms of a side, one file at a time, so that only what counts is held. Owns the
 //! rule of replication: a file is one run. Knows no file names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use blklab_parse::Better;
 use blklab_parse::results::{Data, Repetition, Series, Summary};
@@ -30,11 +30,14 @@ pub struct Gather {
 pub struct Gathered {
     /// By label in the order in which each first came; the label of files without one is empty.
     pub arms: Vec<Arm>,
-    /// Cell and metric of series whose runs are averages of what one file repeats.
-    pub averaged: Vec<(BTreeMap<String, String>, String)>,
+    /// Series whose runs are averages of what one file repeats.
+    pub averaged: Averaged,
     /// Series beyond the limit, left out.
     pub left_out: u64,
 }
+
+/// Cells and metrics.
+pub type Averaged = BTreeSet<(BTreeMap<String, String>, String)>;
 
 type Key = (String, BTreeMap<String, String>, String);
 
@@ -75,7 +78,7 @@ impl Gather {
             let (label, cell, metric) = key;
             let (data, averaged) = found.runs();
             if averaged {
-                gathered.averaged.push((cell.clone(), metric.clone()));
+                gathered.averaged.insert((cell.clone(), metric.clone()));
             }
             let series = Series { label: None, cell, metric, unit: found.unit, better: found.better, data };
             match gathered.arms.iter_mut().find(|arm| arm.label == label) {
@@ -162,7 +165,7 @@ mod tests {
         gather.add(&BTreeMap::new(), vec![series("a", &[2.0]), series("b", &[5.0])]);
         let gathered = gather.finish();
         assert_eq!((values(&gathered, 0), values(&gathered, 1)), (vec![1.0, 2.0], vec![2.0, 5.0]));
-        assert_eq!(gathered.averaged, [(BTreeMap::new(), "b".to_owned())]);
+        assert_eq!(gathered.averaged, BTreeSet::from([(BTreeMap::new(), "b".to_owned())]));
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod row;
 mod table;
 
 pub use arm::Arm;
-pub use gather::{Gather, Gathered};
+pub use gather::{Averaged, Gather, Gathered};
 pub use pair::{Aligned, Comparison, Counts, NoSuchMetric, Options, Outcome, Unpaired, align, compare};
 pub use row::{Basis, Count, Flag, Reason, Row, Side, Stage, Verdict, Which};
 pub use table::{TableError, table};

@@ -8,10 +8,10 @@ use blklab_parse::results::{Data, Series};
 use blklab_stats::{Better, Policy, bh};
 use thiserror::Error;
 
-use crate::Arm;
 use crate::finish::{EVENT, inversions};
 use crate::judge::{Judged, both_zero, judge_counts, judge_data};
 use crate::row::{Count, Flag, Reason, Row, Verdict};
+use crate::{Arm, Averaged};
 
 /// Value of a column in the row that takes all cells of a count together.
 const ALL: &str = "all";
@@ -23,8 +23,8 @@ pub struct Options {
     pub better: Vec<(String, Better)>,
     /// The thresholds.
     pub policy: Policy,
-    /// Cells and metrics whose runs are averages of what one file repeats; see [`crate::Gather`].
-    pub averaged: Vec<(BTreeMap<String, String>, String)>,
+    /// Series whose runs are averages of what one file repeats; see [`crate::Gather`].
+    pub averaged: Averaged,
 }
 
 /// Everything about two or more arms.
@@ -290,7 +290,7 @@ fn row(base: &Arm, candidate: &Arm, (series, partner): (&Series, &Series), direc
         Direction::Differ => (None, untested(Verdict::Invalid, Reason::DirectionsDiffer)),
     };
     let mut row = assembled((base.label.clone(), candidate.label.clone()), series, better, judged);
-    if options.averaged.iter().any(|(cell, metric)| *cell == row.cell && *metric == row.metric) {
+    if !options.averaged.is_empty() && options.averaged.contains(&(row.cell.clone(), row.metric.clone())) {
         row.flags.push(Flag::AveragedInFiles);
         row.flags.sort_unstable();
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use blklab_compare::names::Names;
-use blklab_compare::{Arm, Options, table};
+use blklab_compare::{Arm, Averaged, Options, table};
 use blklab_stats::{Better, Policy};
 use clap::{Args, ValueEnum};
 
@@ -92,7 +92,7 @@ impl Inputs {
         let sides = [Side { what: "base from", paths: &self.base }, Side { what: "cand. from", paths: &self.candidate }];
         let mut read = read::read(&sides, self.names())?;
         let (candidate, base) = (read.sides.remove(1), read.sides.remove(0));
-        let averaged = [base.averaged.clone(), candidate.averaged.clone()].concat();
+        let averaged = base.averaged.union(&candidate.averaged).cloned().collect();
         let (base, candidates) = sides::arms(base, candidate, &self.base, &self.candidate);
         Ok((base, candidates, averaged, read))
     }
@@ -105,9 +105,6 @@ impl Inputs {
         }
     }
 }
-
-/// See `Gathered` of `blklab-compare`.
-type Averaged = Vec<(std::collections::BTreeMap<String, String>, String)>;
 
 fn better(text: &str) -> Result<(String, Better), String> {
     let (metric, better) = text.rsplit_once('=').ok_or("write METRIC=higher or METRIC=lower")?;

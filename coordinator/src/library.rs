@@ -39,11 +39,17 @@ pub fn workloads(given: &[NamedText]) -> Result<BTreeMap<WorkloadName, Workload>
     let shipped = WorkloadFiles::iter().filter_map(|file| text::<WorkloadFiles>(&file));
     let mut workloads = BTreeMap::new();
     for file in shipped.chain(given.iter().cloned()) {
-        let workload = blklab_model::workload::file::parse(&file.name, &file.text)?;
-        check_fields(&file.name, &workload)?;
+        let workload = one_workload(&file)?;
         workloads.insert(workload.name.clone(), workload);
     }
     Ok(workloads)
+}
+
+/// One workload file, checked like those that are submitted.
+pub fn one_workload(file: &NamedText) -> Result<Workload, SourceError> {
+    let workload = blklab_model::workload::file::parse(&file.name, &file.text)?;
+    check_fields(&file.name, &workload)?;
+    Ok(workload)
 }
 
 /// The parsers know their fields: a metric that asks for another is found before anything runs.

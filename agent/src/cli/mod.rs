@@ -9,6 +9,7 @@ mod guest;
 mod inventory;
 mod keep;
 mod run;
+mod trial;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -88,6 +89,9 @@ enum Command {
     /// Become a program that dies with its controller; the controller calls this itself.
     #[command(hide = true)]
     Keep(keep::KeepArgs),
+    /// Run one trial from standard input; `blklab workload try` calls this itself.
+    #[command(hide = true)]
+    Trial(ConfigArg),
     /// Start one load; the agent calls this itself.
     #[command(hide = true)]
     Launch(LaunchArgs),
@@ -156,6 +160,7 @@ pub fn main() -> ExitCode {
         }
         Command::Clean(args) => with_config(&args.config, |config| clean::clean(&config)),
         Command::Check(args) => with_config(&args.config, |config| check::check(&config)),
+        Command::Trial(args) => with_config(&args.config, trial::trial),
     }
 }
 

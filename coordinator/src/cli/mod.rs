@@ -14,6 +14,7 @@ mod print;
 mod report;
 mod submit;
 mod watch;
+mod workload;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -73,6 +74,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Put results that exist already into a lab, as a finished experiment.
     Import(import::ImportArgs),
+    /// Workloads: list, show, check, try one here.
+    Workload(workload::WorkloadArgs),
     /// Kernels that experiments may compare: add, list, show, remove.
     Kernel(kernel::KernelArgs),
     /// Builds of kernels: list, show, watch, stop.
@@ -144,6 +147,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
             Command::Cancel(args) => args.server.client()?.cancel(args.id).await.map(|()| Ended::Well),
             Command::Demo(args) => demo::run(args).await,
             Command::DemoLab(args) => demo::lab(args).await,
+            Command::Workload(args) => workload::run(args),
             Command::Disk(args) => disk::run(args).await,
             Command::Completions(args) => completions::run(args),
         }

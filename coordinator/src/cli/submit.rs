@@ -128,7 +128,7 @@ fn split(values: &str) -> Vec<String> {
     values.split(',').map(|value| value.trim().to_owned()).collect()
 }
 
-fn parse_assignment(text: &str) -> Result<(String, String), String> {
+pub(super) fn parse_assignment(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

@@ -13,6 +13,7 @@ mod environment;
 mod escape;
 mod kernel;
 mod number;
+pub(crate) use number::quantity;
 mod order;
 mod plain;
 mod reading;

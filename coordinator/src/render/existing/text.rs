@@ -92,7 +92,7 @@ fn one_table(group: &[&View<'_>], many: bool, places: bool) -> String {
     let counts = row.basis == Basis::Events;
     let unit = match scale.unit() {
         "" => String::new(),
-        _ if counts => String::new(),
+        unit if counts || unit == row.metric => String::new(),
         unit => format!(" in {unit}"),
     };
     let better = match row.better {

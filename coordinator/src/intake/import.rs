@@ -1,6 +1,8 @@
 //! Values that somebody else measured, as a finished experiment: cells, arms, trials and measurements like those of the lab, marked as
 //! imported, so that pages and reports are the same and claims are capped.
 
+mod race;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use blklab_model::experiment::axis::Axis;
@@ -19,8 +21,9 @@ use blklab_model::scheduler::{QueueTunables, Scheduler};
 use blklab_model::time::TimestampMs;
 use blklab_model::trial::{self, TrialEvent, TrialState};
 use blklab_model::workload::metric::{Metric, MetricSource, Role};
+use blklab_model::workload::order::FinishOrder;
 use blklab_model::workload::{Needs, Target, Workload};
-use blklab_wire::people::{Import, ImportCell, ImportData, Submitted};
+use blklab_wire::people::{Import, ImportCell, ImportData, ImportMetric, Submitted};
 
 use super::IntakeError;
 use crate::lab::Lab;
@@ -31,6 +34,9 @@ pub const MAX_TRIALS: usize = 100_000;
 
 /// Name of the host, the disk, the disk class and the workload that stand for those which nobody named.
 const IMPORTED: &str = "imported";
+
+/// Name of a workload of which only the finish order is known.
+const RACE: &str = "finish-order";
 
 /// The axis on which labels are compared.
 const AXIS: &str = "label";
@@ -69,32 +75,39 @@ struct Plan {
     values: Values,
 }
 
-/// Metrics with their values by cell, arm and run.
-type Values = BTreeMap<(u32, u32, u32), Vec<(String, f64)>>;
+/// What is known of each run, by cell, arm and run.
+type Values = BTreeMap<(u32, u32, u32), Run>;
 
-fn plan(import: Import, now: TimestampMs) -> Result<Plan, IntakeError> {
+/// One run.
+#[derive(Debug, Default)]
+struct Run {
+    metrics: Vec<(String, f64)>,
+    /// What stands for the end of each task, where they raced.
+    ends: BTreeMap<String, f64>,
+}
+
+fn plan(mut import: Import, now: TimestampMs) -> Result<Plan, IntakeError> {
     check(&import)?;
-    let host: HostName = word(IMPORTED);
+    let races = race::take(&mut import.cells);
     let mut workloads: BTreeMap<WorkloadName, Workload> = BTreeMap::new();
     let mut imported = Imported { sources: import.sources.clone(), warnings: import.warnings.clone(), ..Imported::default() };
     let (mut cells, mut values) = (Vec::new(), Values::new());
     for (number, cell) in (0u32..).zip(&import.cells) {
         keep_values(number, cell, &mut imported, &mut values);
-        cells.push(Cell {
-            number,
-            kind: CellKind::Compare,
-            workload: workload(cell, import.smallest_effect_pct, &mut workloads),
-            disk_class: disk_class(cell).map_or_else(|| word(IMPORTED), |(_, class)| class),
-            host: host.clone(),
-            disks: vec![word::<DiskId>(IMPORTED)],
-            labels: labels(cell),
-            arms: import.arms.iter().map(|label| arm(label)).collect(),
-        });
+        let metrics = metrics(cell, import.smallest_effect_pct);
+        cells.push(planned_cell(number, cell, workload(cell, (metrics, Vec::new()), &mut workloads), &import.arms));
+    }
+    for (number, race) in (super::count(cells.len())..).zip(&races) {
+        for ((arm, run), ends) in race.places() {
+            values.entry((number, arm, run)).or_default().ends = ends;
+        }
+        let workload = workload(&race.cell, (Vec::new(), race.orders()), &mut workloads);
+        cells.push(planned_cell(number, &race.cell, workload, &import.arms));
     }
     if values.len() > MAX_TRIALS {
         return Err(IntakeError::BadImport { what: format!("{} runs, more than {MAX_TRIALS}; import a part of them", values.len()) });
     }
-    let jobs = jobs(&host, values.keys());
+    let jobs = jobs(&word(IMPORTED), values.keys());
     let rounds = super::count(jobs.len()).max(1);
     let new = NewExperiment {
         definition: definition(&import, &cells, rounds),
@@ -109,6 +122,19 @@ fn plan(import: Import, now: TimestampMs) -> Result<Plan, IntakeError> {
         imported: Some(imported),
     };
     Ok(Plan { new, cells, jobs, values })
+}
+
+fn planned_cell(number: u32, cell: &ImportCell, workload: WorkloadName, arms: &[String]) -> Cell {
+    Cell {
+        number,
+        kind: CellKind::Compare,
+        workload,
+        disk_class: disk_class(cell).map_or_else(|| word(IMPORTED), |(_, class)| class),
+        host: word(IMPORTED),
+        disks: vec![word::<DiskId>(IMPORTED)],
+        labels: labels(cell),
+        arms: arms.iter().map(|label| arm(label)).collect(),
+    }
 }
 
 fn check(import: &Import) -> Result<(), IntakeError> {
@@ -161,7 +187,7 @@ fn keep_values(number: u32, cell: &ImportCell, imported: &mut Imported, values: 
                 Some(ImportData::Values(of)) => {
                     for (at, one) in (0u32..).zip(of) {
                         let run = one.round.filter(|_| is_paired).and_then(|round| place.get(&round).copied()).unwrap_or(at);
-                        values.entry((number, arm, run)).or_default().push((metric.name.clone(), one.value));
+                        values.entry((number, arm, run)).or_default().metrics.push((metric.name.clone(), one.value));
                     }
                 }
             }
@@ -187,31 +213,23 @@ fn is_numbered(data: &ImportData) -> bool {
     }
 }
 
-/// The workload with these metrics: that of a column `workload` where there is one.
-fn workload(cell: &ImportCell, smallest_effect_pct: f64, workloads: &mut BTreeMap<WorkloadName, Workload>) -> WorkloadName {
+/// The workload that measures these: that of a column `workload` where there is one.
+fn workload(
+    cell: &ImportCell,
+    (metrics, orders): (Vec<Metric>, Vec<FinishOrder>),
+    workloads: &mut BTreeMap<WorkloadName, Workload>,
+) -> WorkloadName {
     let named = cell.cell.get("workload").and_then(|name| name.parse::<WorkloadName>().ok());
-    let base = named.map_or_else(|| IMPORTED.to_owned(), |name| name.to_string());
-    let metrics: Vec<Metric> = cell
-        .metrics
-        .iter()
-        .map(|metric| Metric {
-            name: metric.name.clone(),
-            source: MetricSource::Parsed { load: IMPORTED.to_owned(), parser: IMPORTED.to_owned(), field: metric.name.clone() },
-            combine: None,
-            unit: metric.unit.clone(),
-            better: metric.better,
-            smallest_effect_pct,
-            role: Role::Primary,
-        })
-        .collect();
+    let unnamed = if metrics.is_empty() { RACE } else { IMPORTED };
+    let base = named.map_or_else(|| unnamed.to_owned(), |name| name.to_string());
     // The same name with other metrics is another workload.
     let names = std::iter::once(base.clone()).chain((2..).map(|number| format!("{base}-{number}")));
     for name in names.filter_map(|name| name.parse::<WorkloadName>().ok()) {
         match workloads.get(&name) {
-            Some(known) if known.metrics == metrics => return name,
+            Some(known) if known.metrics == metrics && known.finish_orders == orders => return name,
             Some(_) => {}
             None => {
-                let described = described(name.clone(), metrics);
+                let described = described(name.clone(), metrics, orders);
                 workloads.insert(name.clone(), described);
                 return name;
             }
@@ -220,7 +238,20 @@ fn workload(cell: &ImportCell, smallest_effect_pct: f64, workloads: &mut BTreeMa
     word(IMPORTED)
 }
 
-fn described(name: WorkloadName, metrics: Vec<Metric>) -> Workload {
+fn metrics(cell: &ImportCell, smallest_effect_pct: f64) -> Vec<Metric> {
+    let metric = |metric: &ImportMetric| Metric {
+        name: metric.name.clone(),
+        source: MetricSource::Parsed { load: IMPORTED.to_owned(), parser: IMPORTED.to_owned(), field: metric.name.clone() },
+        combine: None,
+        unit: metric.unit.clone(),
+        better: metric.better,
+        smallest_effect_pct,
+        role: Role::Primary,
+    };
+    cell.metrics.iter().map(metric).collect()
+}
+
+fn described(name: WorkloadName, metrics: Vec<Metric>, finish_orders: Vec<FinishOrder>) -> Workload {
     Workload {
         name,
         version: 1,
@@ -231,7 +262,7 @@ fn described(name: WorkloadName, metrics: Vec<Metric>) -> Workload {
         prepare: Vec::new(),
         background: Vec::new(),
         tasks: Vec::new(),
-        finish_orders: Vec::new(),
+        finish_orders,
         metrics,
     }
 }
@@ -313,11 +344,12 @@ fn remark(sources: &[String]) -> String {
 async fn finish(tx: &mut Tx, id: ExperimentId, plan: &Plan, now: TimestampMs) -> Result<usize, StoreError> {
     let completed = trial::step(&TrialState::Queued, TrialEvent::Reported(Outcome::Completed), 1).expect("a queued trial takes a report");
     let mut measurements = Vec::new();
-    for ((cell, arm, run), values) in &plan.values {
+    for ((cell, arm, run), of) in &plan.values {
         let trial = TrialId { cell: CellId { experiment: id, cell: *cell }, run: *run, arm: *arm };
-        let report = Attempt { trial, attempt: 1, outcome: Outcome::Completed, started: now, ended: now, details: TrialDetails::default() };
+        let details = TrialDetails { elapsed_s: of.ends.clone(), ..TrialDetails::default() };
+        let report = Attempt { trial, attempt: 1, outcome: Outcome::Completed, started: now, ended: now, details };
         store::trial_report_put(tx, &report, &completed).await?;
-        measurements.extend(values.iter().map(|(metric, value)| Measurement { trial, metric: metric.clone(), value: *value }));
+        measurements.extend(of.metrics.iter().map(|(metric, value)| Measurement { trial, metric: metric.clone(), value: *value }));
     }
     store::measurement_put(tx, &measurements).await?;
     let done = job::step(&JobState::Queued, JobEvent::AllOver, now).expect("a queued job may be over");
@@ -341,7 +373,7 @@ where
 mod tests {
     use blklab_model::imported::PublishedSummary;
     use blklab_stats::Verdict;
-    use blklab_wire::people::{ImportMetric, ImportValue};
+    use blklab_wire::people::ImportValue;
 
     use super::*;
     use crate::clock::Clock;
@@ -436,6 +468,25 @@ mod tests {
         assert_eq!(last.labels, BTreeMap::from([("disks".to_owned(), "8".to_owned())]));
         let means = &plan.cells[2];
         assert_eq!(means.labels["workload"], "means only", "no name of a workload, so a label");
+    }
+
+    /// Who finished first of the readers of 2009, on one of their disks: 0 of 4 inversions against 3 of 4.
+    #[tokio::test]
+    async fn finish_orders_are_counted_as_those_of_the_lab_are() {
+        let places = |places: &[f64]| values(places, true);
+        let order = |base: &[f64], candidate: &[f64]| metric("finish_order", places(base), places(candidate));
+        let readers = import(vec![
+            cell(&[("disk", "sata-ncq"), ("io_class", "BE")], vec![order(&[2.0; 4], &[1.0, 1.0, 1.0, 2.0])]),
+            cell(&[("disk", "sata-ncq"), ("io_class", "RT")], vec![order(&[1.0; 4], &[2.0, 2.0, 2.0, 1.0])]),
+        ]);
+        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::open(folder.path(), None, Clock::fixed(NOW)).await.unwrap();
+        let done = accept(&lab, readers).await.unwrap();
+        assert_eq!((done.cells, done.trials), (1, 8));
+        let report = lab.report(done.id).await.unwrap().unwrap();
+        let counted = &report.cells[0].finish_orders[0];
+        assert_eq!((counted.first.as_str(), counted.then.as_str()), ("RT", "BE"));
+        assert_eq!((counted.base_inversions, counted.base_trials, counted.inversions, counted.trials), (0, 4, 3, 4));
     }
 
     #[test]

@@ -13,9 +13,10 @@ use blklab_parse::results::{Data, Repetition, Series};
 /// Unit of values that are 1 where something happened in a run and 0 where it did not.
 pub(crate) const EVENT: &str = "event";
 
-/// Name of a metric that says who finished first.
-pub(crate) const METRIC: &str = "finish_order";
-const CLASS: &str = "io_class";
+/// Name of a metric that says who finished first: 1 did.
+pub const FINISH_ORDER: &str = "finish_order";
+/// Column of a cell for the I/O class of a task.
+pub const IO_CLASS: &str = "io_class";
 
 /// Turns finish orders into inversions; other series stay as they are.
 pub(crate) fn inversions(series: Vec<Series>) -> Vec<Series> {
@@ -23,7 +24,7 @@ pub(crate) fn inversions(series: Vec<Series>) -> Vec<Series> {
     let mut races: Vec<(BTreeMap<String, String>, Vec<Series>)> = Vec::new();
     for order in orders {
         let mut cell = order.cell.clone();
-        cell.remove(CLASS);
+        cell.remove(IO_CLASS);
         match races.iter_mut().find(|(known, _)| *known == cell) {
             Some((_, tasks)) => tasks.push(order),
             None => races.push((cell, vec![order])),
@@ -41,15 +42,15 @@ pub(crate) fn inversions(series: Vec<Series>) -> Vec<Series> {
 }
 
 fn is_finish_order(series: &Series) -> bool {
-    let has_class = series.cell.get(CLASS).is_some_and(|class| rank(class).is_some());
-    series.metric == METRIC && has_class && matches!(series.data, Data::Values(_))
+    let has_class = series.cell.get(IO_CLASS).is_some_and(|class| class_rank(class).is_some());
+    series.metric == FINISH_ORDER && has_class && matches!(series.data, Data::Values(_))
 }
 
 /// For each round with at least two tasks: did a lower class overtake a higher one?
 fn counted(tasks: &[Series]) -> Vec<Repetition> {
     let mut rounds: BTreeMap<u64, Vec<(u8, f64)>> = BTreeMap::new();
     for task in tasks {
-        let Some(rank) = task.cell.get(CLASS).and_then(|class| rank(class)) else { continue };
+        let Some(rank) = task.cell.get(IO_CLASS).and_then(|class| class_rank(class)) else { continue };
         if let Data::Values(values) = &task.data {
             // Without rounds the order of the values says which belong together.
             for (at, one) in (1..).zip(values) {
@@ -62,8 +63,8 @@ fn counted(tasks: &[Series]) -> Vec<Repetition> {
     races.map(|(round, tasks)| Repetition { value: f64::from(u8::from(inverted(&tasks))), round: Some(round) }).collect()
 }
 
-/// 0 is served first. The classes of ioprio_set(2), as ionice(1) calls them, too.
-fn rank(class: &str) -> Option<u8> {
+/// The order in which classes are served, 0 first; none of what is no class of ioprio_set(2), as ionice(1) calls them too.
+pub fn class_rank(class: &str) -> Option<u8> {
     match class.to_ascii_lowercase().as_str() {
         "rt" | "realtime" | "real-time" => Some(0),
         "be" | "best-effort" => Some(1),
@@ -80,8 +81,8 @@ mod tests {
         let values = (1..).zip(places).map(|(round, place)| Repetition { value: *place, round: Some(round) }).collect();
         Series {
             label: None,
-            cell: BTreeMap::from([(CLASS.to_owned(), class.to_owned()), ("disk".to_owned(), "ssd".to_owned())]),
-            metric: METRIC.into(),
+            cell: BTreeMap::from([(IO_CLASS.to_owned(), class.to_owned()), ("disk".to_owned(), "ssd".to_owned())]),
+            metric: FINISH_ORDER.into(),
             unit: String::new(),
             better: None,
             data: Data::Values(values),

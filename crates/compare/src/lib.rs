@@ -22,6 +22,7 @@ mod row;
 mod table;
 
 pub use arm::Arm;
+pub use finish::{FINISH_ORDER, IO_CLASS, class_rank};
 pub use gather::{Averaged, Gather, Gathered};
 pub use pair::{Aligned, Comparison, Counts, NoSuchMetric, Options, Outcome, Unpaired, align, compare};
 pub use row::{Basis, Count, Flag, Reason, Row, Side, Stage, Verdict, Which};

@@ -8,7 +8,7 @@ use blklab_parse::results::{Data, Series};
 use blklab_stats::{Better, Policy, bh};
 use thiserror::Error;
 
-use crate::finish::{EVENT, inversions};
+use crate::finish::{EVENT, FINISH_ORDER, IO_CLASS, class_rank, inversions};
 use crate::judge::{Judged, both_zero, judge_counts, judge_data};
 use crate::row::{Count, Flag, Reason, Row, Verdict};
 use crate::{Arm, Averaged};
@@ -161,7 +161,12 @@ pub fn align(base: &Arm, candidates: &[Arm], options: &Options) -> Result<(Vec<A
         for partner in partners.iter().flatten() {
             direction_of = direction(series, partner, options);
         }
-        let is_event = series.unit == EVENT || series.metric == crate::finish::METRIC;
+        let is_order = series.metric == FINISH_ORDER && series.cell.get(IO_CLASS).is_some_and(|class| class_rank(class).is_some());
+        if is_order {
+            // A place says nothing by itself; whoever keeps it counts who overtook whom.
+            direction_of = Direction::Known(Better::Lower);
+        }
+        let is_event = series.unit == EVENT;
         let units_differ = partners.iter().flatten().any(|partner| partner.unit != series.unit);
         match direction_of {
             _ if partners.iter().all(Option::is_none) => alone += 1,

@@ -1,7 +1,7 @@
 # The front door. Each target is one line; what they do is in xtask (Rust), which installs what it misses and says so.
 XTASK = cargo run --quiet --package xtask --
 
-.PHONY: help demo demo-local test bench lint fmt dev doc
+.PHONY: help demo demo-local test bench fuzz lint fmt dev doc
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 - /p' Makefile | sed 's/ - /\t/' | expand -t 20
 
@@ -16,6 +16,9 @@ test: ## everything that must pass: lints, tests on both databases, real disks, 
 
 bench: ## performance as ratios in one run
 	@$(XTASK) bench $(ARGS)
+
+fuzz: ## a minute of fuzzing for the parsers
+	@$(XTASK) fuzz
 
 lint: ## formatting, clippy, licences
 	@$(XTASK) lint

@@ -2,6 +2,7 @@
 //!
 //! It builds in seconds because it depends on nothing, so that it can install what the rest of the build needs.
 
+mod fuzz;
 mod kernels;
 mod packages;
 mod run;
@@ -22,9 +23,10 @@ fn main() -> ExitCode {
         ["test", "--strict"] => test::all(test::Strictness::FailWhatCannotRun),
         ["lint"] => test::lint(),
         ["doc"] => test::doc(),
+        ["fuzz"] => fuzz::all(),
         ["bench", rest @ ..] => bench(rest),
         _ => {
-            eprintln!("usage: make demo | demo-local | test | bench | lint | fmt | dev | doc   (see `make help`)");
+            eprintln!("usage: make demo | demo-local | test | bench | fuzz | lint | fmt | dev | doc   (see `make help`)");
             return ExitCode::from(2);
         }
     };

@@ -58,7 +58,10 @@ async fn values_of_the_published_readers_become_runs() {
     let said = import(&lab, &["--title", "readers", "--table", &published("rt-be-readers")]).await;
     assert_eq!(said.code, Some(0), "{}", said.err);
     let report = lab.client().report(ExperimentId(1)).await.unwrap();
-    assert_eq!((report.counts.regressions, report.trials.completed, report.trials.failed), (2, 48, 0));
+    // 2 readers, 3 disks, 2 kernels, 4 runs; and the races of each disk, kernel and run.
+    assert_eq!((report.counts.regressions, report.trials.completed, report.trials.failed), (2, 48 + 24, 0));
+    let race = &report.finish_orders[0];
+    assert_eq!((race.inversions, race.trials, race.base_inversions, race.base_trials), (5, 12, 0, 12));
 }
 
 #[tokio::test]

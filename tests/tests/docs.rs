@@ -99,7 +99,7 @@ fn every_built_in_task_is_described() {
 
 #[test]
 fn every_field_of_a_parser_is_described() {
-    for parser in ["dd", "fio", "builtin", "fs-mark", "dbench", "postmark", "bonnie", "hdparm", "pgbench"] {
+    for parser in ["dd", "fio", "builtin", "fs-mark", "dbench", "postmark", "bonnie", "hdparm", "pgbench", "iozone"] {
         let text = blklab_model::testing::workload_file("w").replace("parser = \"dd\"", &format!("parser = \"{parser}\""));
         let text = text.replace("bytes_per_second", "nonesuch");
         let error = library::workloads(&[NamedText { name: "w.toml".into(), text }]).expect_err("an unknown field");

@@ -14,6 +14,7 @@ mod field;
 mod fio;
 mod fs_mark;
 mod hdparm;
+mod iozone;
 mod json;
 pub mod monitor;
 mod parsed;

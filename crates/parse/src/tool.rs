@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Field, Parsed, bonnie, builtin, dbench, dd, fio, fs_mark, hdparm, pgbench, postmark};
+use crate::{Field, Parsed, bonnie, builtin, dbench, dd, fio, fs_mark, hdparm, iozone, pgbench, postmark};
 
 /// A tool whose output the lab turns into values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,12 +30,24 @@ pub enum Tool {
     Hdparm,
     /// `pgbench` 9 to 17.
     Pgbench,
+    /// `iozone` 3.x.
+    Iozone,
 }
 
 impl Tool {
     /// Every tool, in the order of the enum.
-    pub const ALL: [Tool; 9] =
-        [Tool::Dd, Tool::Fio, Tool::Builtin, Tool::FsMark, Tool::Dbench, Tool::Postmark, Tool::Bonnie, Tool::Hdparm, Tool::Pgbench];
+    pub const ALL: [Tool; 10] = [
+        Tool::Dd,
+        Tool::Fio,
+        Tool::Builtin,
+        Tool::FsMark,
+        Tool::Dbench,
+        Tool::Postmark,
+        Tool::Bonnie,
+        Tool::Hdparm,
+        Tool::Pgbench,
+        Tool::Iozone,
+    ];
 
     /// The name in workload files and in JSON.
     pub fn name(self) -> &'static str {
@@ -59,6 +71,7 @@ impl Tool {
             Tool::Bonnie => &bonnie::PARSER,
             Tool::Hdparm => &hdparm::PARSER,
             Tool::Pgbench => &pgbench::PARSER,
+            Tool::Iozone => &iozone::PARSER,
         }
     }
 }
@@ -115,7 +128,7 @@ mod tests {
         let error = "iozone2".parse::<Tool>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "find a parser for `iozone2`; there are dd, fio, builtin, fs-mark, dbench, postmark, bonnie, hdparm, pgbench"
+            "find a parser for `iozone2`; there are dd, fio, builtin, fs-mark, dbench, postmark, bonnie, hdparm, pgbench, iozone"
         );
     }
 }

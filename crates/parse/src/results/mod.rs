@@ -174,7 +174,7 @@ pub fn detect(file_name: &str, head: &[u8]) -> Option<Format> {
 }
 
 /// Tools whose output is told by what it says. dd comes last: it says least.
-const PRINTED: [Tool; 7] = [Tool::FsMark, Tool::Dbench, Tool::Postmark, Tool::Bonnie, Tool::Hdparm, Tool::Pgbench, Tool::Dd];
+const PRINTED: [Tool; 8] = [Tool::Iozone, Tool::FsMark, Tool::Dbench, Tool::Postmark, Tool::Bonnie, Tool::Hdparm, Tool::Pgbench, Tool::Dd];
 
 /// Reads a file of a known format.
 ///

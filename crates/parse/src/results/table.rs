@@ -1,5 +1,7 @@
 //! Tables in CSV: any cell columns, then `metric`, `unit`, `better`, `kernel`, and values or summaries.
 //! Owns the meaning of columns; what stands behind them is read as RFC 4180 says.
+//!
+//! A wide table has no column `metric`, but columns whose names say what was measured (`mb_per_s`): each of them is a metric.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -12,6 +14,36 @@ use crate::parsed::warn;
 const NAMING: [&str; 4] = ["metric", "unit", "better", "kernel"];
 const NUMBERS: [&str; 7] = ["value", "round", "n", "mean", "sd", "min", "max"];
 
+/// A column that names what was measured: its metric, unit and direction.
+struct Measured {
+    column: &'static str,
+    metric: &'static str,
+    unit: &'static str,
+    better: Option<Better>,
+}
+
+const fn measured(column: &'static str, metric: &'static str, unit: &'static str, better: Option<Better>) -> Measured {
+    Measured { column, metric, unit, better }
+}
+
+/// Of wide tables. A time stands for the rate of the same row and the other way round, so the first kind of these that a table has counts;
+/// places in a race stand beside it.
+const WIDE: [Measured; 8] = [
+    measured("mb_per_s", "rate", "MB/s", Some(Better::Higher)),
+    measured("mib_per_s", "rate", "MiB/s", Some(Better::Higher)),
+    measured("kb_per_s", "rate", "kB/s", Some(Better::Higher)),
+    measured("iops", "rate", "op/s", Some(Better::Higher)),
+    measured("seconds", "elapsed", "s", Some(Better::Lower)),
+    measured("elapsed_s", "elapsed", "s", Some(Better::Lower)),
+    measured("ms", "elapsed", "ms", Some(Better::Lower)),
+    FINISH_ORDER,
+];
+
+const FINISH_ORDER: Measured = measured("finish_order", "finish_order", "", None);
+
+/// Columns of a wide table that tell a run from another one, or how much it did, and no cell.
+const NO_CELL: [&str; 5] = ["run", "round", "bytes", "kernel", "label"];
+
 /// A line longer than this is no row of a table.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
@@ -23,7 +55,8 @@ pub(super) fn is_table(head: &str) -> bool {
     let Some(first) = head.lines().next() else { return false };
     let Some(columns) = fields(first.trim_start_matches('\u{feff}')) else { return false };
     let has = |name: &str| columns.iter().any(|column| column.trim().eq_ignore_ascii_case(name));
-    has("metric") && (has("value") || has("mean"))
+    let is_wide = || has("kernel") && WIDE.iter().any(|known| has(known.column));
+    (has("metric") && (has("value") || has("mean"))) || is_wide()
 }
 
 /// Label, cell and metric.
@@ -40,6 +73,7 @@ struct Head {
 pub(super) fn read(mut input: impl BufRead) -> Result<ResultSet, ReadError> {
     let mut set = ResultSet::default();
     let mut head: Option<Head> = None;
+    let mut wide: Option<Wide> = None;
     let mut places: BTreeMap<Key, usize> = BTreeMap::new();
     let mut line = 0;
     while let Some(text) = record(&mut input, &mut line)? {
@@ -49,47 +83,120 @@ pub(super) fn read(mut input: impl BufRead) -> Result<ResultSet, ReadError> {
         let Some(row) = fields(&text) else {
             return Err(ReadError::at(line, "a quote that does not end", "end it, or double it inside of quotes"));
         };
-        let Some(head) = &head else {
-            head = Some(self::head(&row, line, &mut set)?);
+        let columns = head.as_ref().map(|head| head.columns).or_else(|| wide.as_ref().map(|wide| wide.columns));
+        let Some(columns) = columns else {
+            wide = Wide::of(&row);
+            if wide.is_none() {
+                head = Some(self::head(&row, line, &mut set)?);
+            }
             continue;
         };
-        if row.len() != head.columns {
-            let what = format!("{} columns where the head has {}", row.len(), head.columns);
+        if row.len() != columns {
+            let what = format!("{} columns where the head has {columns}", row.len());
             return Err(ReadError::at(line, &what, "quote fields that hold a comma"));
         }
-        let series = series(head, &row, line)?;
-        let key = (series.label.clone(), series.cell.clone(), series.metric.clone());
-        match places.get(&key).map(|at| &mut set.series[*at]) {
-            None => {
-                if places.len() >= MAX_ROWS {
-                    return Err(ReadError::at(line, "too many rows", "summarise them: one value for each run"));
-                }
-                places.insert(key, set.series.len());
-                set.series.push(series);
+        if let Some(wide) = &wide {
+            for series in wide.series(&row, line)? {
+                add(&mut set, &mut places, series, line)?;
             }
-            Some(known) if known.unit != series.unit => {
-                return Err(ReadError::at(
-                    line,
-                    &format!("unit `{}`, above `{}`", series.unit, known.unit),
-                    "use one unit for a metric of a cell",
-                ));
-            }
-            Some(known) => match (&mut known.data, series.data) {
-                (Data::Values(values), Data::Values(more)) => values.extend(more),
-                (Data::Values(_) | Data::Summary(_), Data::Values(_) | Data::Summary(_)) => {
-                    return Err(ReadError::at(
-                        line,
-                        "a second summary of the same cell, metric and kernel",
-                        "give single values, or one summary",
-                    ));
-                }
-            },
+            continue;
         }
+        let Some(head) = &head else { continue };
+        let series = series(head, &row, line)?;
+        add(&mut set, &mut places, series, line)?;
     }
-    if head.is_none() {
+    if head.is_none() && wide.is_none() {
         return Err(ReadError::at(line.max(1), "nothing", "a table begins with a line of column names"));
     }
     Ok(set)
+}
+
+/// Puts a row to those of the same label, cell and metric.
+fn add(set: &mut ResultSet, places: &mut BTreeMap<Key, usize>, series: Series, line: usize) -> Result<(), ReadError> {
+    let key = (series.label.clone(), series.cell.clone(), series.metric.clone());
+    match places.get(&key).map(|at| &mut set.series[*at]) {
+        None => {
+            if places.len() >= MAX_ROWS {
+                return Err(ReadError::at(line, "too many rows", "summarise them: one value for each run"));
+            }
+            places.insert(key, set.series.len());
+            set.series.push(series);
+            Ok(())
+        }
+        Some(known) if known.unit != series.unit => {
+            let what = format!("unit `{}`, above `{}`", series.unit, known.unit);
+            Err(ReadError::at(line, &what, "use one unit for a metric of a cell"))
+        }
+        Some(known) => match (&mut known.data, series.data) {
+            (Data::Values(values), Data::Values(more)) => {
+                values.extend(more);
+                Ok(())
+            }
+            (Data::Values(_) | Data::Summary(_), Data::Values(_) | Data::Summary(_)) => {
+                let what = "a second summary of the same cell, metric and kernel";
+                Err(ReadError::at(line, what, "give single values, or one summary"))
+            }
+        },
+    }
+}
+
+/// Where the columns of a wide table are.
+struct Wide {
+    columns: usize,
+    label: usize,
+    run: Option<usize>,
+    /// The columns that are metrics.
+    measured: Vec<(&'static Measured, usize)>,
+    cell: Vec<(String, usize)>,
+}
+
+impl Wide {
+    /// None for a head that is none of a wide table.
+    fn of(row: &[String]) -> Option<Wide> {
+        let names: Vec<String> = row.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_ascii_lowercase()).collect();
+        let at = |wanted: &str| names.iter().position(|name| name == wanted);
+        if at("metric").is_some() {
+            return None;
+        }
+        let label = at("kernel").or_else(|| at("label"))?;
+        let first = WIDE.iter().filter(|known| known.metric != FINISH_ORDER.metric).find_map(|known| Some((known, at(known.column)?)));
+        let order = WIDE.iter().filter(|known| known.metric == FINISH_ORDER.metric).find_map(|known| Some((known, at(known.column)?)));
+        let measured: Vec<_> = first.into_iter().chain(order).collect();
+        if measured.is_empty() {
+            return None;
+        }
+        let is_of_the_cell = |name: &str| !NO_CELL.contains(&name) && WIDE.iter().all(|known| known.column != name);
+        let cell = names.iter().enumerate().filter(|(_, name)| is_of_the_cell(name)).map(|(place, name)| (name.clone(), place)).collect();
+        Some(Wide { columns: row.len(), label, run: at("run").or_else(|| at("round")), measured, cell })
+    }
+
+    /// A series of one value for each metric of a row. Runs of different kernels are no pairs, so only a race, which is between the rows
+    /// of one run, keeps its number.
+    fn series(&self, row: &[String], line: usize) -> Result<Vec<Series>, ReadError> {
+        let number = |at: usize, column: &str| match row[at].trim() {
+            "" => Ok(None),
+            text => match text.parse::<f64>() {
+                Ok(value) if value.is_finite() => Ok(Some(value)),
+                Ok(_) | Err(_) => {
+                    Err(ReadError::at(line, &format!("`{text}` in column `{column}`"), "write a number with a point, or nothing"))
+                }
+            },
+        };
+        let mut found = Vec::new();
+        for (known, at) in &self.measured {
+            let Some(value) = number(*at, known.column)? else { continue };
+            let run = self.run.filter(|_| known.metric == FINISH_ORDER.metric).map(|at| number(at, "run")).transpose()?.flatten();
+            found.push(Series {
+                label: Some(row[self.label].trim().to_owned()).filter(|label| !label.is_empty()),
+                cell: self.cell.iter().map(|(name, at)| (name.clone(), row[*at].trim().to_owned())).collect(),
+                metric: known.metric.to_owned(),
+                unit: known.unit.to_owned(),
+                better: known.better,
+                data: Data::Values(vec![Repetition { value, round: run.map(|run| run as u64) }]),
+            });
+        }
+        Ok(found)
+    }
 }
 
 fn head(row: &[String], line: usize, set: &mut ResultSet) -> Result<Head, ReadError> {
@@ -239,6 +346,26 @@ mod tests {
         for (text, wanted) in cases {
             let error = read(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(wanted), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_wide_table_has_metrics_as_columns() {
+        let text = "kernel,disk,run,finish_order,io_class,bytes,seconds,mb_per_s\n\
+                    new,ssd,1,2,RT,100,2.0,50\nnew,ssd,1,1,BE,100,1.0,100\nold,ssd,1,1,RT,100,1.0,\n";
+        assert!(is_table(text));
+        let set = read(text.as_bytes()).unwrap();
+        let found: Vec<_> =
+            set.series.iter().map(|one| (one.label.as_deref().unwrap(), one.cell["io_class"].as_str(), one.metric.as_str())).collect();
+        let (rate, order) = ("rate", "finish_order");
+        assert_eq!(found, [("new", "RT", rate), ("new", "RT", order), ("new", "BE", rate), ("new", "BE", order), ("old", "RT", order)]);
+        assert_eq!(set.series[0].cell.keys().collect::<Vec<_>>(), ["disk", "io_class"]);
+        assert_eq!(set.series[0].data, Data::Values(vec![Repetition { value: 50.0, round: None }]), "seconds say the same");
+        assert_eq!(set.series[1].data, Data::Values(vec![Repetition { value: 2.0, round: Some(1) }]));
+        let error = read("kernel,seconds\na,x\n".as_bytes()).unwrap_err().to_string();
+        assert_eq!(error, "line 2: `x` in column `seconds`; write a number with a point, or nothing");
+        for text in ["seconds\n1\n", "kernel,colour\na,red\n"] {
+            assert!(!is_table(text) && read(text.as_bytes()).is_err(), "{text}");
         }
     }
 }

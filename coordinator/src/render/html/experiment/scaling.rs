@@ -16,7 +16,8 @@ const SWEPT: &str = "parameters.";
 
 /// The plots, and how many more there are.
 pub(super) struct Scaling {
-    pub(super) plots: Vec<Svg>,
+    /// With what each is of.
+    pub(super) plots: Vec<(String, Svg)>,
     pub(super) hidden: usize,
 }
 
@@ -75,7 +76,7 @@ fn add<'a>(plots: &mut BTreeMap<Key<'a>, Plot<'a>>, cell: &'a CellReport, parame
     }
 }
 
-fn draw(key: &Key<'_>, plot: &mut Plot<'_>) -> Svg {
+fn draw(key: &Key<'_>, plot: &mut Plot<'_>) -> (String, Svg) {
     let mut ticks: Vec<f64> = plot.arms.iter().flat_map(|(_, points)| points).map(|(x, _)| *x).collect();
     ticks.sort_by(f64::total_cmp);
     ticks.dedup();
@@ -87,7 +88,8 @@ fn draw(key: &Key<'_>, plot: &mut Plot<'_>) -> Svg {
         })
         .collect();
     let title = format!("{} by {}: {}", key.metric, key.parameter, key.place.join(", "));
-    curves(&title, Axis { name: key.parameter, unit: "" }, &ticks, Axis { name: key.metric, unit: plot.unit }, &lines)
+    let svg = curves(&title, Axis { name: key.parameter, unit: "" }, &ticks, Axis { name: key.metric, unit: plot.unit }, &lines);
+    (title, svg)
 }
 
 #[cfg(test)]
@@ -110,7 +112,7 @@ mod tests {
     fn a_swept_number_is_a_curve_for_each_arm() {
         let scaling = Scaling::new(&report("4096, 8192, 16384"));
         assert_eq!((scaling.plots.len(), scaling.hidden), (1, 0), "one primary metric");
-        let svg = scaling.plots[0].to_string();
+        let svg = scaling.plots[0].1.to_string();
         assert!(svg.contains("rate by size: reader, sata-hdd"), "{svg}");
         assert_eq!(svg.matches("<polyline").count(), 2);
     }

@@ -8,6 +8,7 @@ pub mod html;
 pub mod testing;
 pub mod text;
 
+mod by_class;
 mod compared;
 mod environment;
 mod escape;

@@ -14,7 +14,7 @@ use super::number::{Scale, expected, percent, signed};
 use super::plain::{Align, paragraph, table};
 use super::reading::{remedy, why_open};
 use super::word::Tone;
-use super::{environment, kernel, order};
+use super::{by_class, environment, kernel, order};
 
 /// Rows of changes: a longer reply is not read.
 pub const MAX_ROWS: usize = 8;
@@ -43,6 +43,9 @@ pub fn render(report: &Report, base_url: &str) -> String {
 
 fn head(report: &Report, rows: &[Compared<'_>]) -> String {
     let mut out = paragraph("Verdict: ", &report.headline);
+    if let Some(sentence) = by_class::sentence(rows) {
+        out.push_str(&paragraph("", &format!("By class of disks: {sentence}.")));
+    }
     if let Some(sentence) = unchanged_classes(rows) {
         out.push_str(&paragraph("", &sentence));
     }

@@ -21,7 +21,7 @@ use crate::render::compared::{Compared, counted};
 use crate::render::svg::{FOREST_ROWS, Svg, forest, progress};
 use crate::render::when::{When, span};
 use crate::render::word::{Tone, overall};
-use crate::render::{environment, kernel};
+use crate::render::{by_class, environment, kernel};
 use boxes::{AaBox, MethodBox};
 use heat::Heat;
 use lists::{ChangeRow, FailureRow, FaultRow, Listed, OpenRow};
@@ -41,6 +41,7 @@ pub struct ExperimentPage<'a> {
     releases: Vec<String>,
     kernels: Vec<KernelRow>,
     /// Where the time went.
+    by_class: Option<String>,
     runs: Option<String>,
     time: Option<String>,
     /// What the virtual clock cannot show.
@@ -91,6 +92,7 @@ impl<'a> ExperimentPage<'a> {
     pub fn new(report: &'a Report, live: Option<&'a Progress>, now: TimestampMs) -> ExperimentPage<'a> {
         let mut rows: Vec<Compared<'_>> = counted(report, CellKind::Compare).collect();
         let heat = Heat::new(report, &rows);
+        let by_class = by_class::sentence(&rows);
         rows.sort_by(Compared::by_severity);
         let measured: Vec<Compared<'_>> = rows.iter().filter(|row| row.shift().is_some()).copied().collect();
         let tone = match report.counts.tested() {
@@ -106,6 +108,7 @@ impl<'a> ExperimentPage<'a> {
             took: report.started.map(|started| span((report.finished.unwrap_or(now) - started).0.unsigned_abs())),
             releases: report.hosts.iter().map(|host| host.facts.kernel_release.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
             kernels: report.kernels.iter().map(KernelRow::new).collect(),
+            by_class,
             runs: kernel::runs(report),
             time: kernel::time(report),
             clock: (report.clock == Clock::Virtual).then_some(kernel::VIRTUAL),

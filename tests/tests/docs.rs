@@ -92,6 +92,12 @@ fn every_key_of_a_workload_file_is_described() {
 }
 
 #[test]
+fn every_shipped_workload_is_in_the_list() {
+    let workloads = library::workloads(&[]).expect("good files");
+    assert_described("docs/workloads.md", workloads.keys().map(ToString::to_string));
+}
+
+#[test]
 fn every_built_in_task_is_described() {
     let words = BUILTINS.iter().flat_map(|(name, arguments)| std::iter::once(*name).chain(arguments.iter().copied()));
     assert_described("docs/workload-files.md", words.map(|word| word.trim_end_matches('?').to_owned()));

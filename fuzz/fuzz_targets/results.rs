@@ -4,7 +4,7 @@
 use blklab_parse::results::{Data, Format, detect, read};
 use libfuzzer_sys::fuzz_target;
 
-const FORMATS: [Format; 6] = [Format::Table, Format::FioLog, Format::Hyperfine, Format::GoBench, Format::Phoronix, Format::Lkp];
+const FORMATS: [Format; 8] = [Format::Table, Format::FioLog, Format::Hyperfine, Format::GoBench, Format::Phoronix, Format::Lkp, Format::Iostat, Format::IostatJson];
 
 fuzz_target!(|bytes: &[u8]| {
     let detected = detect("matrix.json", bytes);

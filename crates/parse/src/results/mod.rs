@@ -7,6 +7,7 @@
 mod fio_log;
 mod go_bench;
 mod hyperfine;
+mod iostat;
 mod lkp;
 mod phoronix;
 mod table;
@@ -97,6 +98,10 @@ pub enum Format {
     Phoronix,
     /// JSON of the Linux Kernel Performance tests.
     Lkp,
+    /// Text of iostat.
+    Iostat,
+    /// JSON of iostat.
+    IostatJson,
     /// The output of one run of a tool.
     Tool(Tool),
 }
@@ -110,6 +115,7 @@ impl fmt::Display for Format {
             Format::GoBench => "Go benchmark",
             Format::Phoronix => "Phoronix",
             Format::Lkp => "LKP",
+            Format::Iostat | Format::IostatJson => "iostat",
             Format::Tool(tool) => tool.name(),
         })
     }
@@ -155,6 +161,12 @@ pub fn detect(file_name: &str, head: &[u8]) -> Option<Format> {
     if phoronix::is_composite(&text) {
         return Some(Format::Phoronix);
     }
+    if iostat::is_json(&text) {
+        return Some(Format::IostatJson);
+    }
+    if iostat::is_text(&text) {
+        return Some(Format::Iostat);
+    }
     if hyperfine::is_export(&text) {
         return Some(Format::Hyperfine);
     }
@@ -189,6 +201,8 @@ pub fn read(format: Format, file_name: &str, input: impl BufRead) -> Result<Resu
         Format::GoBench => go_bench::read(&whole(input)?),
         Format::Phoronix => phoronix::read(&whole(input)?),
         Format::Lkp => lkp::read(file_name, &whole(input)?),
+        Format::Iostat => iostat::read_text(&whole(input)?),
+        Format::IostatJson => iostat::read_json(&whole(input)?),
         Format::Tool(one) => tool::read(one, input),
     }
 }

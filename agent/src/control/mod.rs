@@ -157,7 +157,8 @@ pub fn prepare(config: &ControlConfig, agent: &Path, stop: &Stop) -> Result<(Vec
 
 /// Boots the known-good kernel once, without disks.
 fn probe(config: &ControlConfig, images: &Images, kernel: &BootFiles, engine: Engine, limit: Duration, stop: &Stop) -> Result<(), String> {
-    let machine = QemuConfig { memory_bytes: config::DEFAULT_MEMORY_BYTES, cpus: 1, clock: Clock::Real, boot_limit: limit, disks: Vec::new() };
+    let machine =
+        QemuConfig { memory_bytes: config::DEFAULT_MEMORY_BYTES, cpus: 1, clock: Clock::Real, boot_limit: limit, disks: Vec::new() };
     let folder = config.state_dir.join("probe");
     let mut qemu = Qemu::new(machine, engine, images.clone(), folder.clone()).map_err(|error| format!("failed to {error}"))?;
     let token = "probe";
